@@ -1,0 +1,83 @@
+"""What the spectral rules (svd, eigh, eig) share: scales, phases, magnitudes, diagnostics."""
+from .._lib import _tols
+from . import _gap
+from . import _xp as xp
+from ._policy import Info
+
+
+def top_scale(s):
+    """Decision: the largest modulus of each slice's values, (..., 1); 1 where all are zero."""
+    top = xp.max_magnitude(s, axis=-1)
+    return xp.where(top > 0, top, 1)
+
+
+def column(x):
+    """A vector (..., N) as a column (..., N, 1)."""
+    return x[..., :, None]
+
+
+def row(x):
+    """A vector (..., N) as a row (..., 1, N)."""
+    return x[..., None, :]
+
+
+def cotangent_scale(v, gv):
+    """Magnitude of the cotangent columns as the numerators V^H gV see it, (..., 1, N); 0 for None."""
+    return 0 if gv is None else xp.column_scale(v) * xp.column_scale(gv)
+
+
+def pair_scale(scale):
+    """c_i + c_j for column magnitudes c, (..., N, N); None (no test) for no magnitudes."""
+    return scale if isinstance(scale, int) else scale + xp.T(scale)
+
+
+def fix_phases(lead, *pairs):
+    """Add the phases that keep the pivot entries of the leading vectors real.
+
+    `lead` and `pairs` are (vectors, tangents); all are turned by the phases that the leading ones need,
+    dv_j + i phi_j v_j with Im(dv_j + i phi_j v_j) = 0 at the pivot. Nothing happens to real vectors.
+    """
+    pairs = (lead, *pairs)
+    if not xp.is_complex(lead[0]):
+        return [dv for _, dv in pairs]
+    v, dv = lead
+    rows = xp.pivots(v, _tols.gauge_tie(v.dtype))
+    phase = row(xp.imag(xp.take_pivots(dv, rows=rows)) / xp.real(xp.take_pivots(v, rows=rows)))
+    return [y - x * phase * 1j for x, y in pairs]
+
+
+def absorb_phases(v, gv, slope):
+    """The adjoint of `fix_phases`: a cotangent of the leading vectors that asks for no phase.
+
+    `slope` (..., N) is the derivative of the loss along the phase of each column, Re<gv_j, i v_j> over
+    all vectors that turn together.
+    """
+    rows = xp.pivots(v, _tols.gauge_tie(v.dtype))
+    return gv + xp.put_pivots(slope / xp.real(xp.take_pivots(v, rows=rows)) * (-1j), rows=rows, m=v.shape[-2])
+
+
+def phase_slopes(*pairs):
+    """Re<gv_j, i v_j> summed over (vectors, cotangents) with None for zero, (..., N)."""
+    total = 0
+    for v, gv in pairs:
+        if gv is not None:
+            total = total - xp.imag(xp.sum(xp.conj(gv) * v, axis=-2))
+    return total
+
+
+def spectral_info(gap, numerator, whole, extra=(), rank=None, opt=None):
+    """Diagnostics of a spectral pullback.
+
+    `numerator` (..., N, N) over `gap` is gauge where a pair is unresolved, `extra` are further parts that
+    no loss may have; all relative to the norm of the arrays `whole`.
+    """
+    close = _gap.unresolved(gap)
+    parts = [*extra]
+    if numerator is not None:
+        parts.append(xp.where(close, xp.magnitude(numerator), 0))
+    size = xp.slice_norm(*whole)
+    off = xp.slice_norm(*parts) if parts else 0 * size
+    pairs = gap.shape[-1] * (gap.shape[-1] - 1) // 2
+    count = pairs + 0 * xp.count(close) if opt.derivative_eps else xp.count(close) // 2
+    return Info(gauge_residual=off / xp.where(size > 0, size, 1), smallest_gap=_gap.smallest_gap(gap),
+                broadened_pairs=count, rank=rank)

@@ -1,0 +1,321 @@
+"""The vocabulary of the derivative rules: the only array functions a rule may use.
+
+Besides the operators ``+ - * / @`` and indexing, a rule is written in the functions below. Each one
+has a rule of its own (`_dual`), so every rule can be differentiated again. Functions marked *decision*
+look at the plain numbers and are constants under differentiation (masks, ranks, pivot positions).
+"""
+import functools
+
+import numpy as np
+
+from ._dual import (Dual, add, base, broadcast_to, divide, getitem, level_of, linear, matmul, multiply,
+                    negative, plus, primitive, subtract)
+from ._forward import public
+
+__all__ = [
+    'Dual', 'abs2', 'add', 'base', 'broadcast_to', 'column_scale', 'concatenate', 'conj', 'count', 'diag_embed', 'diagonal',
+    'divide', 'dtype', 'embed', 'exp', 'eye', 'getitem', 'H', 'herm', 'imag', 'is_complex', 'level_of', 'log',
+    'magnitude', 'matmul', 'max_magnitude', 'multiply', 'negative', 'off_diagonal', 'pivots', 'put_pivots',
+    'put_rows', 'real', 'reciprocal', 'reshape', 'skew', 'slice_norm', 'solve_kept', 'solve_triangular', 'sqrt', 'subtract',
+    'sum', 'sum_to', 'T', 'take_pivots', 'take_rows', 'tril', 'triu', 'where', 'zeros_like',
+]
+
+
+# ------------------------------------------------------------------ what an array is (decisions)
+
+def dtype(x):
+    """Decision: the dtype of an array."""
+    return np.dtype(x.dtype)
+
+
+def is_complex(x):
+    """Decision: whether an array is complex."""
+    return x.dtype.kind == 'c'
+
+
+def magnitude(x):
+    """Decision: the moduli of the entries, as plain numbers."""
+    return np.abs(base(x))
+
+
+def max_magnitude(x, axis, keepdims=True):
+    """Decision: the largest modulus along `axis`; 0 over an empty axis, and never 0/0 when it divides."""
+    return np.max(np.abs(base(x)), axis=axis, keepdims=keepdims, initial=0)
+
+
+def slice_norm(*xs):
+    """Decision: the 2-norm of all entries of each slice over several (..., M, N) arrays, (...), as plain numbers."""
+    xs = [np.abs(base(x)) for x in xs]
+    top = functools.reduce(np.maximum, [np.max(x, axis=(-2, -1), keepdims=True, initial=0) for x in xs])
+    unit = np.where(top > 0, top, 1)
+    return np.sqrt(functools.reduce(np.add, [np.sum((x / unit) ** 2, axis=(-2, -1)) for x in xs])) * top[..., 0, 0]
+
+
+def count(mask):
+    """Decision: how many entries of each slice of a (..., M, N) mask hold."""
+    return np.count_nonzero(mask, axis=(-2, -1))
+
+
+def eye(n, like):
+    """The n x n identity in the dtype of `like`."""
+    return np.eye(n, dtype=like.dtype)
+
+
+def zeros_like(x, shape=None):
+    """Zeros in the dtype of `x`."""
+    return np.zeros(x.shape if shape is None else shape, dtype=x.dtype)
+
+
+# ------------------------------------------------------------------ linear functions
+
+@linear
+def T(x):
+    """The transpose of each matrix."""
+    return np.swapaxes(x, -1, -2)
+
+
+@linear
+def conj(x):
+    """The complex conjugate; a real array is returned as it is."""
+    return np.conj(x) if np.iscomplexobj(x) else x
+
+
+def H(x):
+    """The conjugate transpose of each matrix."""
+    return conj(T(x))
+
+
+@linear
+def real(x):
+    """The real part."""
+    return x.real
+
+
+@linear
+def imag(x):
+    """The imaginary part; zeros for a real array."""
+    return x.imag if np.iscomplexobj(x) else np.zeros_like(x)
+
+
+@linear
+def tril(x, *, k=0):
+    """The lower triangle from diagonal `k` down."""
+    return np.tril(x, k)
+
+
+@linear
+def triu(x, *, k=0):
+    """The upper triangle from diagonal `k` up."""
+    return np.triu(x, k)
+
+
+@linear
+def diagonal(x):
+    """The main diagonal of each matrix, (..., min(M, N))."""
+    return np.diagonal(x, axis1=-2, axis2=-1)
+
+
+@linear
+def diag_embed(x):
+    """Square diagonal matrices with the given diagonals (..., N)."""
+    out = np.zeros((*x.shape, x.shape[-1]), x.dtype)
+    i = np.arange(x.shape[-1])
+    out[..., i, i] = x
+    return out
+
+
+@linear
+def off_diagonal(x):
+    """Square matrices with their diagonal set to zero."""
+    out = np.array(x)
+    i = np.arange(x.shape[-1])
+    out[..., i, i] = 0
+    return out
+
+
+@linear
+def sum(x, *, axis=None, keepdims=False):
+    """The sum over `axis`."""
+    return np.sum(x, axis=axis, keepdims=keepdims)
+
+
+@linear
+def reshape(x, *, shape):
+    """The same numbers in another shape."""
+    return np.reshape(x, shape)
+
+
+def sum_to(x, shape):
+    """Sum over what broadcasting from `shape` to x.shape repeated: the adjoint of broadcast_to."""
+    shape = tuple(shape)
+    if x.shape == shape:
+        return x
+    lead = x.ndim - len(shape)
+    axes = tuple(range(lead)) + tuple(i + lead for i, n in enumerate(shape) if n == 1 and x.shape[i + lead] != 1)
+    return reshape(sum(x, axis=axes), shape=shape) if axes else reshape(x, shape=shape)
+
+
+@linear
+def embed(x, *, shape, index):
+    """Zeros of `shape` with `x` at `index`: the adjoint of x[index]."""
+    out = np.zeros(shape, x.dtype)
+    out[index] = x
+    return out
+
+
+@linear
+def take_rows(x, *, rows):
+    """Rows of each matrix: out[..., i, :] = x[..., rows[..., i], :], `rows` being (..., K) integers."""
+    rows = np.broadcast_to(rows, (*x.shape[:-2], rows.shape[-1]))
+    return np.take_along_axis(x, rows[..., None], axis=-2)
+
+
+@linear
+def put_rows(x, *, rows):
+    """The adjoint of `take_rows` for a permutation: out[..., rows[..., i], :] = x[..., i, :]."""
+    out = np.empty_like(x)
+    np.put_along_axis(out, np.broadcast_to(rows, x.shape[:-1])[..., None], x, axis=-2)
+    return out
+
+
+@primitive
+def concatenate(*xs, axis):
+    """Arrays joined along `axis`."""
+    return np.concatenate(xs, axis=axis)
+
+
+@concatenate.rule
+def _concatenate(out, primals, tangents, *, axis):
+    return concatenate(*(zeros_like(x) if dx is None else dx for x, dx in zip(primals, tangents, strict=True)), axis=axis)
+
+
+def where(mask, x, y):
+    """x where the plain boolean `mask` holds, y elsewhere."""
+    return _where(x, y, mask=mask)
+
+
+@primitive
+def _where(x, y, *, mask):
+    return np.where(mask, x, y)
+
+
+@_where.rule
+def _where_tangent(out, primals, tangents, *, mask):
+    dx, dy = (0 if t is None else t for t in tangents)
+    return _where(dx, dy, mask=mask)
+
+
+def herm(x):
+    """The Hermitian part (x + x^H) / 2."""
+    return (x + H(x)) * 0.5
+
+
+def skew(x):
+    """The skew-Hermitian part (x - x^H) / 2."""
+    return (x - H(x)) * 0.5
+
+
+# ------------------------------------------------------------------ elementwise functions
+
+def _elementwise(fun, slope):
+    """A vocabulary function with d fun(x) = slope(x, fun(x)) dx."""
+    call = primitive(fun)
+
+    @call.rule
+    def tangent(out, primals, tangents):
+        return slope(primals[0], out) * tangents[0]
+
+    return call
+
+
+sqrt = _elementwise(np.sqrt, lambda x, out: 0.5 / out)
+exp = _elementwise(np.exp, lambda x, out: out)
+log = _elementwise(np.log, lambda x, out: 1 / x)
+
+
+def abs2(x):
+    """The squared modulus, real."""
+    return real(conj(x) * x)
+
+
+def reciprocal(x, mask):
+    """1/x where the plain boolean `mask` holds, 0 elsewhere; never a division by zero there."""
+    return where(mask, 1 / where(mask, x, 1), 0)
+
+
+# ------------------------------------------------------------------ solves with factors that are kept
+
+@primitive
+def solve_triangular(a, b, *, lower, trans=0, unit_diagonal=False):
+    """X of op(A) X = B for triangular A; `trans` is 0 (A), 1 (A^T) or 2 (A^H). B is a stack of matrices."""
+    return public('solve_triangular')(a, b, lower=lower, trans=trans, unit_diagonal=unit_diagonal)
+
+
+def _op(x, trans):
+    return x if trans == 0 else T(x) if trans == 1 else H(x)
+
+
+@solve_triangular.rule
+def _solve_triangular(out, primals, tangents, *, lower, trans=0, unit_diagonal=False):
+    da, rhs = tangents
+    if da is not None:
+        k = 1 if unit_diagonal else 0
+        da = tril(da, k=-k) if lower else triu(da, k=k)
+        rhs = plus(rhs, -(_op(da, trans) @ out))
+    return solve_triangular(primals[0], rhs, lower=lower, trans=trans, unit_diagonal=unit_diagonal)
+
+
+@primitive
+def solve_kept(a, b, *, solver, trans=0):
+    """X of op(A) X = B by a factorisation of A kept from the forward: ``solver(b, trans)`` on plain arrays.
+
+    `trans` is 0 (A), 1 (A^T) or 2 (A^H). `a` itself is looked at only when it is dual.
+    """
+    return solver(b, trans)
+
+
+@solve_kept.rule
+def _solve_kept(out, primals, tangents, *, solver, trans=0):
+    da, rhs = tangents
+    if da is not None:
+        rhs = plus(rhs, -(_op(da, trans) @ out))
+    return solve_kept(primals[0], rhs, solver=solver, trans=trans)
+
+
+# ------------------------------------------------------------------ magnitudes and pivots
+
+@primitive
+def column_scale(x):
+    """The 2-norm of each column, (..., 1, N), as a magnitude.
+
+    The tangent of a magnitude is the magnitude of the tangent, not the derivative of the norm: sums and
+    products of magnitudes then bound the rounding of what is computed, at every order.
+    """
+    top = np.max(np.abs(x), axis=-2, keepdims=True, initial=0)
+    unit = np.where(top > 0, top, 1)
+    return np.sqrt(np.sum(np.abs(x / unit) ** 2, axis=-2, keepdims=True)) * top
+
+
+@column_scale.rule
+def _column_scale(out, primals, tangents):
+    return column_scale(tangents[0])
+
+
+def pivots(x, tie):
+    """Decision: in each column, the first row whose modulus is within the factor 1 - `tie` of the largest."""
+    size = np.abs(base(x))
+    return np.argmax(size >= (1 - tie) * np.max(size, axis=-2, keepdims=True, initial=0), axis=-2)
+
+
+@linear
+def take_pivots(x, *, rows):
+    """The entries x[..., rows[..., j], j], (..., N)."""
+    return np.take_along_axis(x, rows[..., None, :], axis=-2)[..., 0, :]
+
+
+@linear
+def put_pivots(x, *, rows, m):
+    """The adjoint of `take_pivots`: m-row matrices with x[..., j] at row rows[..., j] of column j."""
+    out = np.zeros((*x.shape[:-1], m, x.shape[-1]), x.dtype)
+    np.put_along_axis(out, rows[..., None, :], x[..., None, :], axis=-2)
+    return out
