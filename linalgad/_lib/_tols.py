@@ -1,14 +1,19 @@
-"""Every run-time tolerance, one documented function each."""
+"""Every run-time tolerance of the package, one documented function each."""
 import numpy as np
 
 
 def eps(dtype):
-    """The spacing of 1 in the real dtype that belongs to `dtype`, as a Python float."""
+    """Unit roundoff (spacing at 1) of the real type that belongs to `dtype`."""
     return float(np.finfo(dtype).eps)
 
 
 def gauge_tie(dtype):
-    """Relative difference of moduli below which the first entry is the pivot of a column: sqrt(eps)."""
+    """How far below the largest modulus an entry may be and still count as the largest.
+
+    The pivot entry of a vector is the first whose modulus is within this relative distance of the
+    largest. Entries that are equal in exact arithmetic differ by rounding, at most some n eps, so a
+    tolerance of sqrt(eps) lets kernels with different rounding choose the same entry.
+    """
     return eps(dtype) ** 0.5
 
 

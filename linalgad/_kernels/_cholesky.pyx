@@ -1,0 +1,126 @@
+"""Cholesky factor, solve and inverse, a LAPACK call a slice.
+
+Memory read by columns holds conj(A) of a Hermitian row-major A, and the lower triangle as the upper
+one. With conj(A) = U^H U there, U^T = L and A = L L^H: the row-major factor comes out in place.
+"""
+cimport numpy as cnp
+from numpy cimport ndarray
+
+from ._types cimport lapack_t, complex64_t, complex128_t
+from ._layout cimport (
+    Slices, slices, load_slice, load_slice_t, store_slice, store_slice_t, fill_nan, clear_triangle, all_finite,
+    batch_size, aligned, conj, conj_all, empty, new,
+)
+from ._lanes cimport lane_fn, of_type, codes_pointer, plan_lanes, run_lanes, OP_CHOLESKY, OP_TRIANGULAR
+from ._lapack_solve cimport potrf, potrs, potri
+
+cnp.import_array()
+
+
+cdef struct CholeskyOp:
+    Slices a            # the matrix, or the factor where one is given
+    Slices b            # right-hand sides
+    Slices out
+    bint upper
+
+
+cdef inline size_t square_workspace(const Slices *a, size_t item) noexcept nogil:
+    return aligned(a.m * a.m * item)
+
+
+cdef int cholesky_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcept nogil:
+    cdef const CholeskyOp *op = <const CholeskyOp *>op_
+    cdef Py_ssize_t n = op.a.m
+    load_slice[lapack_t](&op.a, i, ws)
+    cdef int info = potrf[lapack_t](b'L' if op.upper else b'U', n, ws, n)
+    if info != 0:
+        load_slice[lapack_t](&op.a, i, ws)
+        clear_triangle[lapack_t](not op.upper, n, ws)
+        if not all_finite[lapack_t](ws, n * n):
+            info = 0
+        fill_nan[lapack_t](&op.out, i, ws)
+        return info
+    clear_triangle[lapack_t](not op.upper, n, ws)
+    store_slice[lapack_t](&op.out, i, ws)
+    return 0
+
+
+def cholesky(ndarray a, bint upper, out, lanes, info):
+    """Factor stacks of Hermitian matrices; returns (factor, codes)."""
+    cdef CholeskyOp op
+    cdef int t = cnp.PyArray_TYPE(a)
+    cdef ndarray c = empty(a, 0, 0, 0, 0, t) if out is None else out
+    op.a = slices(a, 2, a, 2)
+    op.out = slices(c, 2, a, 2)
+    op.upper = upper
+    cdef lane_fn lane = of_type(t, <lane_fn>cholesky_lane[float], <lane_fn>cholesky_lane[double],
+                                <lane_fn>cholesky_lane[complex64_t], <lane_fn>cholesky_lane[complex128_t])
+    cdef Py_ssize_t nb = batch_size(&op.a)
+    codes = run_lanes(lane, &op, nb, square_workspace(&op.a, cnp.PyArray_ITEMSIZE(a)),
+                      plan_lanes(OP_CHOLESKY, op.a.m, nb, lanes), codes_pointer(info))
+    return c, codes
+
+
+cdef int cholesky_solve_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcept nogil:
+    cdef const CholeskyOp *op = <const CholeskyOp *>op_
+    cdef Py_ssize_t n = op.a.m, k = op.b.n
+    cdef lapack_t *x = <lapack_t *>(<char *>ws + square_workspace(&op.a, sizeof(lapack_t)))
+    load_slice[lapack_t](&op.a, i, ws)
+    load_slice_t[lapack_t](&op.b, i, x)
+    conj_all[lapack_t](x, n * k)
+    potrs[lapack_t](b'L' if op.upper else b'U', n, k, ws, n, x, n)
+    conj_all[lapack_t](x, n * k)
+    store_slice_t[lapack_t](&op.out, i, x)
+    return 0
+
+
+def cholesky_solve(ndarray c, ndarray b, tuple shape, bint upper, out, lanes):
+    """Solve A x = b given the factor of A; `b` has its core axes, one for a vector."""
+    cdef CholeskyOp op
+    cdef int t = cnp.PyArray_TYPE(c)
+    cdef int core = 1 if cnp.PyArray_NDIM(b) == 1 else 2
+    cdef ndarray x = new(shape, t) if out is None else out
+    op.a = slices(c, 2, x, core)
+    op.b = slices(b, core, x, core)
+    op.out = slices(x, core, x, core)
+    op.upper = upper
+    cdef lane_fn lane = of_type(t, <lane_fn>cholesky_solve_lane[float], <lane_fn>cholesky_solve_lane[double],
+                                <lane_fn>cholesky_solve_lane[complex64_t], <lane_fn>cholesky_solve_lane[complex128_t])
+    cdef Py_ssize_t nb = batch_size(&op.out), item = cnp.PyArray_ITEMSIZE(c)
+    run_lanes(lane, &op, nb, square_workspace(&op.a, item) + aligned(op.b.m * op.b.n * item),
+              plan_lanes(OP_TRIANGULAR, op.a.m, nb, lanes), NULL)
+    return x
+
+
+cdef int cholesky_inverse_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcept nogil:
+    cdef const CholeskyOp *op = <const CholeskyOp *>op_
+    cdef Py_ssize_t n = op.a.m, r, c
+    load_slice[lapack_t](&op.a, i, ws)
+    cdef int info = potri[lapack_t](b'L' if op.upper else b'U', n, ws, n)
+    if info != 0:
+        fill_nan[lapack_t](&op.out, i, ws)
+        return info
+    for r in range(n):
+        for c in range(r):
+            if op.upper:
+                ws[r * n + c] = conj[lapack_t](ws[c * n + r])
+            else:
+                ws[c * n + r] = conj[lapack_t](ws[r * n + c])
+    store_slice[lapack_t](&op.out, i, ws)
+    return 0
+
+
+def cholesky_inverse(ndarray c, bint upper, out, lanes):
+    """Invert A given its factor; returns (inverse, codes)."""
+    cdef CholeskyOp op
+    cdef int t = cnp.PyArray_TYPE(c)
+    cdef ndarray x = empty(c, 0, 0, 0, 0, t) if out is None else out
+    op.a = slices(c, 2, c, 2)
+    op.out = slices(x, 2, c, 2)
+    op.upper = upper
+    cdef lane_fn lane = of_type(t, <lane_fn>cholesky_inverse_lane[float], <lane_fn>cholesky_inverse_lane[double],
+                                <lane_fn>cholesky_inverse_lane[complex64_t], <lane_fn>cholesky_inverse_lane[complex128_t])
+    cdef Py_ssize_t nb = batch_size(&op.a)
+    codes = run_lanes(lane, &op, nb, square_workspace(&op.a, cnp.PyArray_ITEMSIZE(c)),
+                      plan_lanes(OP_CHOLESKY, op.a.m, nb, lanes), NULL)
+    return x, codes

@@ -1,0 +1,197 @@
+"""Thin wrappers of SciPy's LAPACK: QR, SVD and eigenvalues.
+
+One routine for the four types: arguments by value, `info` returned, or/un and sy/he under the real
+name. Cython has no type "the real type of lapack_t", so real buffers of complex routines (`w`, `s`,
+`rwork`) are `void *` here and cast in the branch that knows; real routines ignore `rwork`. Index the
+fused name in a call, `gesdd[lapack_t](b'S', ...)`: without it a character literal does not coerce.
+"""
+cimport scipy.linalg.cython_lapack as lapack
+
+from ._types cimport lapack_t, blas_int, complex64_t
+
+
+cdef inline blas_int geqrf(blas_int m, blas_int n, lapack_t *a, blas_int lda, lapack_t *tau, lapack_t *work,
+                           blas_int lwork) noexcept nogil:
+    """QR by Householder reflectors in place."""
+    cdef blas_int info = 0
+    if lapack_t is float:
+        lapack.sgeqrf(&m, &n, a, &lda, tau, work, &lwork, &info)
+    elif lapack_t is double:
+        lapack.dgeqrf(&m, &n, a, &lda, tau, work, &lwork, &info)
+    elif lapack_t is complex64_t:
+        lapack.cgeqrf(&m, &n, a, &lda, tau, work, &lwork, &info)
+    else:
+        lapack.zgeqrf(&m, &n, a, &lda, tau, work, &lwork, &info)
+    return info
+
+
+cdef inline blas_int gelqf(blas_int m, blas_int n, lapack_t *a, blas_int lda, lapack_t *tau, lapack_t *work,
+                           blas_int lwork) noexcept nogil:
+    """LQ by Householder reflectors in place."""
+    cdef blas_int info = 0
+    if lapack_t is float:
+        lapack.sgelqf(&m, &n, a, &lda, tau, work, &lwork, &info)
+    elif lapack_t is double:
+        lapack.dgelqf(&m, &n, a, &lda, tau, work, &lwork, &info)
+    elif lapack_t is complex64_t:
+        lapack.cgelqf(&m, &n, a, &lda, tau, work, &lwork, &info)
+    else:
+        lapack.zgelqf(&m, &n, a, &lda, tau, work, &lwork, &info)
+    return info
+
+
+cdef inline blas_int geqp3(blas_int m, blas_int n, lapack_t *a, blas_int lda, blas_int *jpvt, lapack_t *tau,
+                           lapack_t *work, blas_int lwork, void *rwork) noexcept nogil:
+    """QR with column pivoting in place; `jpvt` counts from 1."""
+    cdef blas_int info = 0
+    if lapack_t is float:
+        lapack.sgeqp3(&m, &n, a, &lda, jpvt, tau, work, &lwork, &info)
+    elif lapack_t is double:
+        lapack.dgeqp3(&m, &n, a, &lda, jpvt, tau, work, &lwork, &info)
+    elif lapack_t is complex64_t:
+        lapack.cgeqp3(&m, &n, a, &lda, jpvt, tau, work, &lwork, <float *>rwork, &info)
+    else:
+        lapack.zgeqp3(&m, &n, a, &lda, jpvt, tau, work, &lwork, <double *>rwork, &info)
+    return info
+
+
+cdef inline blas_int orgqr(blas_int m, blas_int n, blas_int k, lapack_t *a, blas_int lda, lapack_t *tau,
+                           lapack_t *work, blas_int lwork) noexcept nogil:
+    """Q with orthonormal columns from the reflectors of geqrf."""
+    cdef blas_int info = 0
+    if lapack_t is float:
+        lapack.sorgqr(&m, &n, &k, a, &lda, tau, work, &lwork, &info)
+    elif lapack_t is double:
+        lapack.dorgqr(&m, &n, &k, a, &lda, tau, work, &lwork, &info)
+    elif lapack_t is complex64_t:
+        lapack.cungqr(&m, &n, &k, a, &lda, tau, work, &lwork, &info)
+    else:
+        lapack.zungqr(&m, &n, &k, a, &lda, tau, work, &lwork, &info)
+    return info
+
+
+cdef inline blas_int orglq(blas_int m, blas_int n, blas_int k, lapack_t *a, blas_int lda, lapack_t *tau,
+                           lapack_t *work, blas_int lwork) noexcept nogil:
+    """Q with orthonormal rows from the reflectors of gelqf."""
+    cdef blas_int info = 0
+    if lapack_t is float:
+        lapack.sorglq(&m, &n, &k, a, &lda, tau, work, &lwork, &info)
+    elif lapack_t is double:
+        lapack.dorglq(&m, &n, &k, a, &lda, tau, work, &lwork, &info)
+    elif lapack_t is complex64_t:
+        lapack.cunglq(&m, &n, &k, a, &lda, tau, work, &lwork, &info)
+    else:
+        lapack.zunglq(&m, &n, &k, a, &lda, tau, work, &lwork, &info)
+    return info
+
+
+cdef inline blas_int gesdd(char jobz, blas_int m, blas_int n, lapack_t *a, blas_int lda, void *s, lapack_t
+                           *u, blas_int ldu, lapack_t *vt, blas_int ldvt, lapack_t *work, blas_int lwork,
+                           void *rwork, blas_int *iwork) noexcept nogil:
+    """SVD by divide and conquer."""
+    cdef blas_int info = 0
+    if lapack_t is float:
+        lapack.sgesdd(&jobz, &m, &n, a, &lda, <float *>s, u, &ldu, vt, &ldvt, work, &lwork, iwork, &info)
+    elif lapack_t is double:
+        lapack.dgesdd(&jobz, &m, &n, a, &lda, <double *>s, u, &ldu, vt, &ldvt, work, &lwork, iwork, &info)
+    elif lapack_t is complex64_t:
+        lapack.cgesdd(&jobz, &m, &n, a, &lda, <float *>s, u, &ldu, vt, &ldvt, work, &lwork, <float *>rwork,
+                      iwork, &info)
+    else:
+        lapack.zgesdd(&jobz, &m, &n, a, &lda, <double *>s, u, &ldu, vt, &ldvt, work, &lwork,
+                      <double *>rwork, iwork, &info)
+    return info
+
+
+cdef inline blas_int gesvd(char jobu, char jobvt, blas_int m, blas_int n, lapack_t *a, blas_int lda, void
+                           *s, lapack_t *u, blas_int ldu, lapack_t *vt, blas_int ldvt, lapack_t *work,
+                           blas_int lwork, void *rwork) noexcept nogil:
+    """SVD by implicit QR."""
+    cdef blas_int info = 0
+    if lapack_t is float:
+        lapack.sgesvd(&jobu, &jobvt, &m, &n, a, &lda, <float *>s, u, &ldu, vt, &ldvt, work, &lwork, &info)
+    elif lapack_t is double:
+        lapack.dgesvd(&jobu, &jobvt, &m, &n, a, &lda, <double *>s, u, &ldu, vt, &ldvt, work, &lwork, &info)
+    elif lapack_t is complex64_t:
+        lapack.cgesvd(&jobu, &jobvt, &m, &n, a, &lda, <float *>s, u, &ldu, vt, &ldvt, work, &lwork,
+                      <float *>rwork, &info)
+    else:
+        lapack.zgesvd(&jobu, &jobvt, &m, &n, a, &lda, <double *>s, u, &ldu, vt, &ldvt, work, &lwork,
+                      <double *>rwork, &info)
+    return info
+
+
+cdef inline blas_int syevd(char jobz, char uplo, blas_int n, lapack_t *a, blas_int lda, void *w, lapack_t
+                           *work, blas_int lwork, void *rwork, blas_int lrwork, blas_int *iwork, blas_int
+                           liwork) noexcept nogil:
+    """Hermitian eigenvalues and vectors by divide and conquer."""
+    cdef blas_int info = 0
+    if lapack_t is float:
+        lapack.ssyevd(&jobz, &uplo, &n, a, &lda, <float *>w, work, &lwork, iwork, &liwork, &info)
+    elif lapack_t is double:
+        lapack.dsyevd(&jobz, &uplo, &n, a, &lda, <double *>w, work, &lwork, iwork, &liwork, &info)
+    elif lapack_t is complex64_t:
+        lapack.cheevd(&jobz, &uplo, &n, a, &lda, <float *>w, work, &lwork, <float *>rwork, &lrwork, iwork,
+                      &liwork, &info)
+    else:
+        lapack.zheevd(&jobz, &uplo, &n, a, &lda, <double *>w, work, &lwork, <double *>rwork, &lrwork, iwork,
+                      &liwork, &info)
+    return info
+
+
+cdef inline blas_int syev(char jobz, char uplo, blas_int n, lapack_t *a, blas_int lda, void *w, lapack_t
+                          *work, blas_int lwork, void *rwork) noexcept nogil:
+    """Hermitian eigenvalues and vectors by implicit QL."""
+    cdef blas_int info = 0
+    if lapack_t is float:
+        lapack.ssyev(&jobz, &uplo, &n, a, &lda, <float *>w, work, &lwork, &info)
+    elif lapack_t is double:
+        lapack.dsyev(&jobz, &uplo, &n, a, &lda, <double *>w, work, &lwork, &info)
+    elif lapack_t is complex64_t:
+        lapack.cheev(&jobz, &uplo, &n, a, &lda, <float *>w, work, &lwork, <float *>rwork, &info)
+    else:
+        lapack.zheev(&jobz, &uplo, &n, a, &lda, <double *>w, work, &lwork, <double *>rwork, &info)
+    return info
+
+
+cdef inline blas_int geev(char jobvl, char jobvr, blas_int n, lapack_t *a, blas_int lda, void *w, void *wi,
+                          lapack_t *vl, blas_int ldvl, lapack_t *vr, blas_int ldvr, lapack_t *work, blas_int
+                          lwork, void *rwork) noexcept nogil:
+    """Eigenvalues and vectors of a general matrix; real routines split `w` into `w` and `wi`."""
+    cdef blas_int info = 0
+    if lapack_t is float:
+        lapack.sgeev(&jobvl, &jobvr, &n, a, &lda, <float *>w, <float *>wi, vl, &ldvl, vr, &ldvr, work,
+                     &lwork, &info)
+    elif lapack_t is double:
+        lapack.dgeev(&jobvl, &jobvr, &n, a, &lda, <double *>w, <double *>wi, vl, &ldvl, vr, &ldvr, work,
+                     &lwork, &info)
+    elif lapack_t is complex64_t:
+        lapack.cgeev(&jobvl, &jobvr, &n, a, &lda, <lapack_t *>w, vl, &ldvl, vr, &ldvr, work, &lwork, <float *>rwork,
+                     &info)
+    else:
+        lapack.zgeev(&jobvl, &jobvr, &n, a, &lda, <lapack_t *>w, vl, &ldvl, vr, &ldvr, work, &lwork, <double *>rwork,
+                     &info)
+    return info
+
+
+cdef inline blas_int syevr(char jobz, char uplo, blas_int n, lapack_t *a, blas_int lda, blas_int il, blas_int iu,
+                           void *w, lapack_t *z, blas_int ldz, blas_int *isuppz, lapack_t *work, blas_int lwork,
+                           void *rwork, blas_int lrwork, blas_int *iwork, blas_int liwork) noexcept nogil:
+    """Hermitian eigenvalues number il to iu (from 1) and vectors by relatively robust representations."""
+    cdef blas_int info = 0, found = 0
+    cdef char chosen = b'I'
+    cdef float s0 = 0
+    cdef double d0 = 0
+    if lapack_t is float:
+        lapack.ssyevr(&jobz, &chosen, &uplo, &n, a, &lda, &s0, &s0, &il, &iu, &s0, &found, <float *>w, z, &ldz,
+                      isuppz, work, &lwork, iwork, &liwork, &info)
+    elif lapack_t is double:
+        lapack.dsyevr(&jobz, &chosen, &uplo, &n, a, &lda, &d0, &d0, &il, &iu, &d0, &found, <double *>w, z, &ldz,
+                      isuppz, work, &lwork, iwork, &liwork, &info)
+    elif lapack_t is complex64_t:
+        lapack.cheevr(&jobz, &chosen, &uplo, &n, a, &lda, &s0, &s0, &il, &iu, &s0, &found, <float *>w, z, &ldz,
+                      isuppz, work, &lwork, <float *>rwork, &lrwork, iwork, &liwork, &info)
+    else:
+        lapack.zheevr(&jobz, &chosen, &uplo, &n, a, &lda, &d0, &d0, &il, &iu, &d0, &found, <double *>w, z, &ldz,
+                      isuppz, work, &lwork, <double *>rwork, &lrwork, iwork, &liwork, &info)
+    return info

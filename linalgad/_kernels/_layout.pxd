@@ -1,0 +1,258 @@
+"""Strided operands of a batch: where a slice lies, and copies between it and dense workspace.
+
+Workspace matrices are dense and row-major here. A LAPACK routine, which reads memory by columns,
+sees their transpose; loading with rows and columns exchanged gives it the matrix itself.
+"""
+from libc.math cimport fabs, sqrt, frexp, isfinite
+from libc.string cimport memcpy
+cimport numpy as cnp
+from numpy cimport npy_intp, ndarray
+
+from ._types cimport lapack_t, blas_int
+
+
+cdef struct Slices:
+    char *data
+    const npy_intp *shape       # of the operand's own batch axes
+    const npy_intp *strides
+    int nd
+    const npy_intp *bshape      # of the batch axes of the call
+    int bnd
+    bint uniform                # slice i lies at data + i * step
+    npy_intp step
+    Py_ssize_t m, n             # core
+    npy_intp rs, cs             # bytes from row to row, from column to column
+
+
+cdef inline Slices slices(ndarray a, int core, ndarray ref, int ref_core) noexcept:
+    """View `a` as a stack of cores (`core` trailing axes) over the batch axes of `ref`."""
+    cdef Slices s
+    cdef int k, j
+    cdef npy_intp stride, extent, acc = 1
+    cdef bint first = True
+    s.data = <char *>cnp.PyArray_DATA(a)
+    s.shape = cnp.PyArray_DIMS(a)
+    s.strides = cnp.PyArray_STRIDES(a)
+    s.nd = cnp.PyArray_NDIM(a) - core
+    s.bshape = cnp.PyArray_DIMS(ref)
+    s.bnd = cnp.PyArray_NDIM(ref) - ref_core
+    s.m = s.shape[s.nd] if core > 0 else 1
+    s.n = s.shape[s.nd + 1] if core > 1 else 1
+    s.rs = s.strides[s.nd] if core > 0 else 0
+    s.cs = s.strides[s.nd + 1] if core > 1 else 0
+    s.uniform = True
+    s.step = 0
+    for k in range(1, s.bnd + 1):
+        extent = s.bshape[s.bnd - k]
+        if extent == 1:
+            continue
+        j = s.nd - k
+        stride = s.strides[j] if j >= 0 and s.shape[j] != 1 else 0
+        if first:
+            s.step = stride
+            first = False
+        elif stride != s.step * acc:
+            s.uniform = False
+        acc *= extent
+    return s
+
+
+cdef inline char *at(const Slices *s, Py_ssize_t i) noexcept nogil:
+    """Where slice i begins."""
+    cdef npy_intp offset = 0
+    cdef int k, j
+    if s.uniform:
+        return s.data + i * s.step
+    for k in range(1, s.bnd + 1):
+        j = s.nd - k
+        if j >= 0 and s.shape[j] != 1:
+            offset += (i % s.bshape[s.bnd - k]) * s.strides[j]
+        i = i // s.bshape[s.bnd - k]
+    return s.data + offset
+
+
+cdef inline Py_ssize_t batch_size(const Slices *s) noexcept nogil:
+    cdef Py_ssize_t total = 1
+    cdef int k
+    for k in range(s.bnd):
+        total *= s.bshape[k]
+    return total
+
+
+cdef inline void load(const char *p, npy_intp rs, npy_intp cs, Py_ssize_t m, Py_ssize_t n,
+                      lapack_t *dst) noexcept nogil:
+    """dst[i, j] = p[i, j] for a strided m x n source and a dense row-major destination."""
+    cdef Py_ssize_t i, j, ib, jb, ie, je
+    if n == 0:
+        return
+    if cs == sizeof(lapack_t):
+        if rs == <npy_intp>(n * sizeof(lapack_t)):
+            memcpy(dst, p, m * n * sizeof(lapack_t))
+        else:
+            for i in range(m):
+                memcpy(dst + i * n, p + i * rs, n * sizeof(lapack_t))
+        return
+    # Tiles keep both sides in cache when the source runs down the columns.
+    for ib in range(0, m, 16):
+        ie = min(ib + 16, m)
+        for jb in range(0, n, 16):
+            je = min(jb + 16, n)
+            for j in range(jb, je):
+                for i in range(ib, ie):
+                    dst[i * n + j] = (<const lapack_t *>(p + i * rs + j * cs))[0]
+
+
+cdef inline void store(char *p, npy_intp rs, npy_intp cs, Py_ssize_t m, Py_ssize_t n,
+                       const lapack_t *src) noexcept nogil:
+    """p[i, j] = src[i, j] for a dense row-major source and a strided m x n destination."""
+    cdef Py_ssize_t i, j, ib, jb, ie, je
+    if n == 0:
+        return
+    if cs == sizeof(lapack_t):
+        if rs == <npy_intp>(n * sizeof(lapack_t)):
+            memcpy(p, src, m * n * sizeof(lapack_t))
+        else:
+            for i in range(m):
+                memcpy(p + i * rs, src + i * n, n * sizeof(lapack_t))
+        return
+    for ib in range(0, m, 16):
+        ie = min(ib + 16, m)
+        for jb in range(0, n, 16):
+            je = min(jb + 16, n)
+            for j in range(jb, je):
+                for i in range(ib, ie):
+                    (<lapack_t *>(p + i * rs + j * cs))[0] = src[i * n + j]
+
+
+cdef inline void load_slice(const Slices *s, Py_ssize_t i, lapack_t *dst) noexcept nogil:
+    """Row-major copy of slice i; LAPACK reads it as the transpose."""
+    load[lapack_t](at(s, i), s.rs, s.cs, s.m, s.n, dst)
+
+
+cdef inline void load_slice_t(const Slices *s, Py_ssize_t i, lapack_t *dst) noexcept nogil:
+    """Column-major copy of slice i; LAPACK reads it as it is."""
+    load[lapack_t](at(s, i), s.cs, s.rs, s.n, s.m, dst)
+
+
+cdef inline void store_slice(const Slices *s, Py_ssize_t i, const lapack_t *src) noexcept nogil:
+    store[lapack_t](at(s, i), s.rs, s.cs, s.m, s.n, src)
+
+
+cdef inline void store_slice_t(const Slices *s, Py_ssize_t i, const lapack_t *src) noexcept nogil:
+    """Write slice i from column-major memory."""
+    store[lapack_t](at(s, i), s.cs, s.rs, s.n, s.m, src)
+
+
+cdef inline void fill_nan(const Slices *s, Py_ssize_t i, lapack_t *tag) noexcept nogil:
+    """Fill slice i with NaN; `tag` only selects the type."""
+    cdef Py_ssize_t r, c
+    cdef char *p = at(s, i)
+    cdef double nan = <double>float_nan()
+    for r in range(s.m):
+        for c in range(s.n):
+            if lapack_t is float or lapack_t is double:
+                (<lapack_t *>(p + r * s.rs + c * s.cs))[0] = <lapack_t>nan
+            else:
+                (<lapack_t *>(p + r * s.rs + c * s.cs))[0].real = nan
+                (<lapack_t *>(p + r * s.rs + c * s.cs))[0].imag = nan
+
+
+cdef inline double float_nan() noexcept nogil:
+    cdef double zero = 0.0
+    return zero / zero
+
+
+cdef inline bint all_finite(const lapack_t *x, Py_ssize_t count) noexcept nogil:
+    """Whether no entry is NaN or infinite: x - x is 0 for the finite ones alone."""
+    cdef Py_ssize_t i
+    cdef double a0 = 0, a1 = 0, a2 = 0, a3 = 0
+    if lapack_t is float or lapack_t is double:
+        for i in range(0, count - 3, 4):
+            a0 += x[i] - x[i]
+            a1 += x[i + 1] - x[i + 1]
+            a2 += x[i + 2] - x[i + 2]
+            a3 += x[i + 3] - x[i + 3]
+        for i in range(count - count % 4, count):
+            a0 += x[i] - x[i]
+    else:
+        for i in range(count):
+            a0 += x[i].real - x[i].real
+            a1 += x[i].imag - x[i].imag
+    return a0 + a1 + a2 + a3 == 0
+
+
+cdef inline double modulus(lapack_t x) noexcept nogil:
+    if lapack_t is float or lapack_t is double:
+        return fabs(x)
+    else:
+        return sqrt(<double>x.real * x.real + <double>x.imag * x.imag)
+
+
+cdef inline lapack_t conj(lapack_t x) noexcept nogil:
+    if lapack_t is float or lapack_t is double:
+        return x
+    else:
+        x.imag = -x.imag
+        return x
+
+
+cdef inline void conj_all(lapack_t *x, Py_ssize_t count) noexcept nogil:
+    cdef Py_ssize_t i
+    if lapack_t is not float and lapack_t is not double:
+        for i in range(count):
+            x[i].imag = -x[i].imag
+
+
+cdef inline void clear_triangle(bint upper, Py_ssize_t n, lapack_t *a) noexcept nogil:
+    """Zero the strict upper (lower) triangle of a dense row-major n x n matrix."""
+    cdef Py_ssize_t i, j
+    for i in range(n):
+        if upper:
+            for j in range(i + 1, n):
+                a[i * n + j] = 0
+        else:
+            for j in range(i):
+                a[i * n + j] = 0
+
+
+cdef inline void identity(Py_ssize_t m, Py_ssize_t n, lapack_t *a) noexcept nogil:
+    cdef Py_ssize_t i, j
+    for i in range(m):
+        for j in range(n):
+            a[i * n + j] = i == j
+
+
+cdef inline size_t aligned(size_t bytes) noexcept nogil:
+    """Round up to 64 bytes: parts of a workspace start on cache lines."""
+    return (bytes + 63) & ~<size_t>63
+
+
+cdef inline ndarray empty(ndarray a, int core, int ncore, Py_ssize_t d0, Py_ssize_t d1, int typenum):
+    """A new array with the batch axes of `a` (all but its last `core`) and a core of its own."""
+    cdef npy_intp dims[64]
+    cdef int k, nb = cnp.PyArray_NDIM(a) - core
+    for k in range(nb):
+        dims[k] = cnp.PyArray_DIM(a, k)
+    if ncore > 0:
+        dims[nb] = d0
+    if ncore > 1:
+        dims[nb + 1] = d1
+    return cnp.PyArray_EMPTY(nb + ncore, dims, typenum, 0)
+
+
+cdef inline int real_of(int typenum) noexcept nogil:
+    """The type number of the real type that belongs to a kernel type."""
+    if typenum == cnp.NPY_CFLOAT:
+        return cnp.NPY_FLOAT
+    if typenum == cnp.NPY_CDOUBLE:
+        return cnp.NPY_DOUBLE
+    return typenum
+
+
+cdef inline ndarray new(tuple shape, int typenum):
+    """A new array of that shape."""
+    cdef npy_intp dims[64]
+    cdef int k, nd = len(shape)
+    for k in range(nd):
+        dims[k] = shape[k]
+    return cnp.PyArray_EMPTY(nd, dims, typenum, 0)

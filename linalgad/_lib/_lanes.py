@@ -1,0 +1,154 @@
+"""Policy of lanes, BLAS threads and workspace; the mechanism is in _kernels/_lanes.pyx."""
+import contextlib
+import contextvars
+import ctypes
+import math
+import os
+from pathlib import Path
+
+import scipy.linalg.cython_blas
+
+from .._kernels import _lanes
+from ._results import WorkspaceInfo
+from ._tiers import OPS, REGION_NS, WIDE_EFFICIENCY
+from ._validate import check_lanes
+
+_lanes_var = contextvars.ContextVar("linalgad_lanes", default=None)
+
+# Getter and setter of the thread count, by the names OpenBLAS builds export, and MKL's and BLIS's.
+_THREAD_SYMBOLS = [
+    *((f"{p}openblas_get_num_threads{s}", f"{p}openblas_set_num_threads{s}")
+      for p in ("scipy_", "") for s in ("", "64_", "_64")),
+    ("MKL_Get_Max_Threads", "MKL_Set_Num_Threads"),
+    ("bli_thread_get_num_threads", "bli_thread_set_num_threads"),
+]
+
+
+def _cgroup_cpus():
+    """CPUs that the control group's quota amounts to, or infinity."""
+    for path, parse in (("/sys/fs/cgroup/cpu.max", str.split),
+                        ("/sys/fs/cgroup/cpu/cpu.cfs_quota_us",
+                         lambda q: [q.strip(), Path("/sys/fs/cgroup/cpu/cpu.cfs_period_us").read_text()])):
+        try:
+            quota, period = parse(Path(path).read_text())
+            if quota != "max" and int(quota) > 0:
+                return max(1, math.ceil(int(quota) / int(period)))
+        except (OSError, ValueError):
+            continue
+    return math.inf
+
+
+def usable_cpus():
+    """CPUs this process may use: affinity mask and control group."""
+    try:
+        cpus = len(os.sched_getaffinity(0))
+    except AttributeError:
+        cpus = os.cpu_count() or 1
+    return int(min(cpus, _cgroup_cpus()))
+
+
+def default_lanes():
+    """LINALGAD_LANES, else the usable CPUs, at most OMP_NUM_THREADS where that is set."""
+    named = os.environ.get("LINALGAD_LANES", "")
+    if named.isdecimal() and int(named) > 0:
+        return int(named)
+    cpus = usable_cpus()
+    omp = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    return min(cpus, int(omp)) if omp.isdecimal() and int(omp) > 0 else cpus
+
+
+def set_lanes(n):
+    """Set how many lanes calls use by default.
+
+    Parameters
+    ----------
+    n : int or None
+        Number of lanes; None returns to the default (see `get_lanes`).
+    """
+    _lanes.set_default_lanes(default_lanes() if n is None else check_lanes("set_lanes", n))
+
+
+def get_lanes():
+    """Return the number of lanes a call uses at most.
+
+    Returns
+    -------
+    int
+        The number set by the enclosing `lanes` block or by `set_lanes`; else ``LINALGAD_LANES``; else
+        the CPUs the process may use (affinity, control group, ``OMP_NUM_THREADS``).
+    """
+    n = _lanes_var.get()
+    return _lanes.get_default_lanes() if n is None else n
+
+
+@contextlib.contextmanager
+def lanes(n):
+    """Use `n` lanes for the calls of a block, in this thread or task only.
+
+    Parameters
+    ----------
+    n : int
+        Number of lanes, at least 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import linalgad as la
+    >>> with la.lanes(1):
+    ...     la.det(np.eye(3))
+    np.float64(1.0)
+    """
+    token = _lanes_var.set(check_lanes("lanes", n))
+    try:
+        yield
+    finally:
+        _lanes_var.reset(token)
+
+
+def workspace_info():
+    """Return the state of the workspace pool.
+
+    Returns
+    -------
+    WorkspaceInfo
+        Bytes and slabs waiting in the pool, bytes in use by running calls, the limit on waiting bytes
+        (256 MiB, or the environment variable ``LINALGAD_WORKSPACE_LIMIT`` in bytes), and how many
+        requests the pool served (`hits`) or passed to the system (`misses`).
+    """
+    return WorkspaceInfo(**_lanes.pool_state())
+
+
+def clear_workspace():
+    """Return the memory waiting in the workspace pool to the system."""
+    _lanes.clear_workspace()
+
+
+def _find_blas_control():
+    """Names and addresses of the thread functions of the BLAS that cython_lapack calls.
+
+    A process may hold several copies of OpenBLAS. A symbol looked up through SciPy's own extension
+    module resolves in the libraries that module is linked to, so the copy found is the right one.
+    """
+    library = ctypes.CDLL(scipy.linalg.cython_blas.__file__)
+    for getter, setter in _THREAD_SYMBOLS:
+        with contextlib.suppress(AttributeError):
+            pair = getattr(library, getter), getattr(library, setter)
+            return getter, *(ctypes.cast(f, ctypes.c_void_p).value for f in pair)
+    return None
+
+
+blas_control = _find_blas_control()
+
+
+def _configure():
+    if blas_control is not None:
+        _lanes.set_blas_control(*blas_control[1:])
+    _lanes.set_tiers(list(OPS.values()), REGION_NS, WIDE_EFFICIENCY)
+    _lanes.set_lanes_var(_lanes_var)
+    _lanes.set_default_lanes(default_lanes())
+    limit = os.environ.get("LINALGAD_WORKSPACE_LIMIT", "")
+    if limit.isdecimal():
+        _lanes.set_pool_limit(int(limit))
+
+
+_configure()
