@@ -1,0 +1,268 @@
+// Between users' arrays and tiles.
+//
+// A tile interleaves the W matrices of a pack: the numbers (i, j) of all of them are neighbours, so one SIMD load
+// fetches them. It lies in the workspace and is small enough for the cache. A tile keeps the memory order of its array
+// (by rows or by columns; algorithms take either by its strides at no cost), so packing is a run through contiguous
+// memory whatever the shape: 16 bytes of each matrix at a time, transposed in registers. An array that is contiguous in
+// neither order is first copied, matrix by matrix, to a contiguous place in the workspace.
+#ifndef LINALGAD_COMPACT_LAYOUT_HPP
+#define LINALGAD_COMPACT_LAYOUT_HPP
+
+#include "abi.h"
+#include "pack.hpp"
+
+namespace lg {
+namespace {
+
+template <class V> struct tile {
+    V *p;
+    int rs, cs;
+    LG_FN V &operator()(int i, int j) const { return p[i * rs + j * cs]; }
+    LG_FN tile t() const { return {p, cs, rs}; }
+    LG_FN tile at(int i, int j) const { return {p + i * rs + j * cs, rs, cs}; }
+};
+
+// A part of a call: `count` matrices from `first`, which is all of a pack, or one matrix for V = a plain number.
+struct part {
+    const lg_call *call;
+    int first, count;
+};
+
+// Workspace of a call, handed out from the front.
+struct arena {
+    char *p;
+    template <class V> LG_FN V *take(ptrdiff_t count) {
+        V *a = (V *)p;
+        p += (count * (ptrdiff_t)sizeof(V) + 63) & ~(ptrdiff_t)63;
+        return a;
+    }
+};
+
+enum order { by_rows, by_columns, strided };
+LG_FN order order_of(const lg_view &v, ptrdiff_t m, ptrdiff_t n, ptrdiff_t item) {
+    if ((v.cs == item || n == 1) && (v.rs == n * item || m == 1)) return by_rows;
+    if ((v.rs == item || m == 1) && (v.cs == m * item || n == 1)) return by_columns;
+    return strided;
+}
+template <class V> LG_FN tile<V> ordered(V *p, order o, ptrdiff_t m, ptrdiff_t n) {
+    if (o == by_columns) return {p, 1, (int)m};
+    return {p, (int)n, 1};
+}
+
+// ---- W runs of `count` numbers to and from interleaved storage -------------------------------------------------------
+// Registers x[0..G) hold, in 16-byte lane q of register i, the G numbers of matrix q G + i; after the transposition
+// register j holds number j of matrices q G .. q G + G - 1, in order.
+template <class T> struct granule;
+template <> struct granule<double> {
+    static const int G = 2;
+    typedef raw<double>::R R;
+    typedef double H __attribute__((vector_size(16), aligned(8), may_alias));
+#if LG_BYTES == 64
+    LG_FN static R join(const double *const *p, ptrdiff_t f) {
+        R x = _mm512_castpd128_pd512(_mm_loadu_pd(p[0] + f));
+        x = _mm512_insertf64x2(x, _mm_loadu_pd(p[2] + f), 1);
+        x = _mm512_insertf64x2(x, _mm_loadu_pd(p[4] + f), 2);
+        return _mm512_insertf64x2(x, _mm_loadu_pd(p[6] + f), 3);
+    }
+    LG_FN static void split(R x, double *const *p, ptrdiff_t f) {
+        _mm_storeu_pd(p[0] + f, _mm512_castpd512_pd128(x));
+        _mm_storeu_pd(p[2] + f, _mm512_extractf64x2_pd(x, 1));
+        _mm_storeu_pd(p[4] + f, _mm512_extractf64x2_pd(x, 2));
+        _mm_storeu_pd(p[6] + f, _mm512_extractf64x2_pd(x, 3));
+    }
+    LG_FN static void turn(R *x) {
+        R a = _mm512_unpacklo_pd(x[0], x[1]), b = _mm512_unpackhi_pd(x[0], x[1]);
+        x[0] = a, x[1] = b;
+    }
+#elif LG_BYTES == 32
+    LG_FN static R join(const double *const *p, ptrdiff_t f) {
+        return _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(p[0] + f)), _mm_loadu_pd(p[2] + f), 1);
+    }
+    LG_FN static void split(R x, double *const *p, ptrdiff_t f) {
+        _mm_storeu_pd(p[0] + f, _mm256_castpd256_pd128(x));
+        _mm_storeu_pd(p[2] + f, _mm256_extractf128_pd(x, 1));
+    }
+    LG_FN static void turn(R *x) {
+        R a = _mm256_unpacklo_pd(x[0], x[1]), b = _mm256_unpackhi_pd(x[0], x[1]);
+        x[0] = a, x[1] = b;
+    }
+#else
+    LG_FN static R join(const double *const *p, ptrdiff_t f) { return *(const H *)(p[0] + f); }
+    LG_FN static void split(R x, double *const *p, ptrdiff_t f) { *(H *)(p[0] + f) = x; }
+    LG_FN static void turn(R *x) {
+        R a = {x[0][0], x[1][0]}, b = {x[0][1], x[1][1]};
+        x[0] = a, x[1] = b;
+    }
+#endif
+};
+template <> struct granule<float> {
+    static const int G = 4;
+    typedef raw<float>::R R;
+    typedef float H __attribute__((vector_size(16), aligned(4), may_alias));
+#if LG_BYTES == 64
+    LG_FN static R join(const float *const *p, ptrdiff_t f) {
+        R x = _mm512_castps128_ps512(_mm_loadu_ps(p[0] + f));
+        x = _mm512_insertf32x4(x, _mm_loadu_ps(p[4] + f), 1);
+        x = _mm512_insertf32x4(x, _mm_loadu_ps(p[8] + f), 2);
+        return _mm512_insertf32x4(x, _mm_loadu_ps(p[12] + f), 3);
+    }
+    LG_FN static void split(R x, float *const *p, ptrdiff_t f) {
+        _mm_storeu_ps(p[0] + f, _mm512_castps512_ps128(x));
+        _mm_storeu_ps(p[4] + f, _mm512_extractf32x4_ps(x, 1));
+        _mm_storeu_ps(p[8] + f, _mm512_extractf32x4_ps(x, 2));
+        _mm_storeu_ps(p[12] + f, _mm512_extractf32x4_ps(x, 3));
+    }
+    LG_FN static R low(R a, R b) { return _mm512_unpacklo_ps(a, b); }
+    LG_FN static R high(R a, R b) { return _mm512_unpackhi_ps(a, b); }
+    LG_FN static R low2(R a, R b) { return (R)_mm512_unpacklo_pd((__m512d)a, (__m512d)b); }
+    LG_FN static R high2(R a, R b) { return (R)_mm512_unpackhi_pd((__m512d)a, (__m512d)b); }
+#elif LG_BYTES == 32
+    LG_FN static R join(const float *const *p, ptrdiff_t f) {
+        return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(p[0] + f)), _mm_loadu_ps(p[4] + f), 1);
+    }
+    LG_FN static void split(R x, float *const *p, ptrdiff_t f) {
+        _mm_storeu_ps(p[0] + f, _mm256_castps256_ps128(x));
+        _mm_storeu_ps(p[4] + f, _mm256_extractf128_ps(x, 1));
+    }
+    LG_FN static R low(R a, R b) { return _mm256_unpacklo_ps(a, b); }
+    LG_FN static R high(R a, R b) { return _mm256_unpackhi_ps(a, b); }
+    LG_FN static R low2(R a, R b) { return (R)_mm256_unpacklo_pd((__m256d)a, (__m256d)b); }
+    LG_FN static R high2(R a, R b) { return (R)_mm256_unpackhi_pd((__m256d)a, (__m256d)b); }
+#else
+    LG_FN static R join(const float *const *p, ptrdiff_t f) { return *(const H *)(p[0] + f); }
+    LG_FN static void split(R x, float *const *p, ptrdiff_t f) { *(H *)(p[0] + f) = x; }
+    LG_FN static R low(R a, R b) { return R{a[0], b[0], a[1], b[1]}; }
+    LG_FN static R high(R a, R b) { return R{a[2], b[2], a[3], b[3]}; }
+    LG_FN static R low2(R a, R b) { return R{a[0], a[1], b[0], b[1]}; }
+    LG_FN static R high2(R a, R b) { return R{a[2], a[3], b[2], b[3]}; }
+#endif
+    LG_FN static void turn(R *x) {
+        R a = low(x[0], x[1]), b = high(x[0], x[1]), c = low(x[2], x[3]), d = high(x[2], x[3]);
+        x[0] = low2(a, c), x[1] = high2(a, c), x[2] = low2(b, d), x[3] = high2(b, d);
+    }
+};
+
+template <class T> LG_FN void interleave(pack<T> *dst, const T *const *src, ptrdiff_t count) {
+    typedef granule<T> S;
+    typename raw<T>::R x[S::G];
+    ptrdiff_t f = 0;
+    for (; f + S::G <= count; f += S::G) {
+        LG_UNROLL for (int i = 0; i < S::G; i++) x[i] = S::join(src + i, f);
+        S::turn(x);
+        LG_UNROLL for (int i = 0; i < S::G; i++) dst[f + i].r = x[i];
+    }
+    for (; f < count; f++) LG_UNROLL for (int l = 0; l < pack<T>::W; l++) dst[f].r[l] = src[l][f];
+}
+template <class T> LG_FN void deinterleave(const pack<T> *src, T *const *dst, ptrdiff_t count) {
+    typedef granule<T> S;
+    typename raw<T>::R x[S::G];
+    ptrdiff_t f = 0;
+    for (; f + S::G <= count; f += S::G) {
+        LG_UNROLL for (int i = 0; i < S::G; i++) x[i] = src[f + i].r;
+        S::turn(x);
+        LG_UNROLL for (int i = 0; i < S::G; i++) S::split(x[i], dst + i, f);
+    }
+    for (; f < count; f++) LG_UNROLL for (int l = 0; l < pack<T>::W; l++) dst[l][f] = src[f].r[l];
+}
+LG_FN void interleave(double *dst, const double *const *src, ptrdiff_t count) {
+    for (ptrdiff_t f = 0; f < count; f++) dst[f] = src[0][f];
+}
+LG_FN void interleave(float *dst, const float *const *src, ptrdiff_t count) {
+    for (ptrdiff_t f = 0; f < count; f++) dst[f] = src[0][f];
+}
+LG_FN void deinterleave(const double *src, double *const *dst, ptrdiff_t count) {
+    for (ptrdiff_t f = 0; f < count; f++) dst[0][f] = src[f];
+}
+LG_FN void deinterleave(const float *src, float *const *dst, ptrdiff_t count) {
+    for (ptrdiff_t f = 0; f < count; f++) dst[0][f] = src[f];
+}
+
+// ---- operands --------------------------------------------------------------------------------------------------------
+// Copies between an array with any strides and a contiguous one; E is one element (two numbers if complex).
+template <class T, int parts> LG_FN void copy_strided(char *to, ptrdiff_t trs, ptrdiff_t tcs, const char *from,
+                                                      ptrdiff_t frs, ptrdiff_t fcs, ptrdiff_t m, ptrdiff_t n) {
+    for (ptrdiff_t i = 0; i < m; i++)
+        for (ptrdiff_t j = 0; j < n; j++)
+            __builtin_memcpy(to + i * trs + j * tcs, from + i * frs + j * fcs, parts * sizeof(T));
+}
+
+// Reads operand v, m x n, into the tile at p (m n numbers). `spare` is workspace for W contiguous matrices.
+// Elements in flight beyond the matrices of the part repeat the first.
+template <class V> tile<V> load(V *p, const part &c, int v, ptrdiff_t m, ptrdiff_t n, V *spare) {
+    typedef traits<V> X;
+    typedef typename X::scalar T;
+    const lg_view &a = c.call->x[v];
+    const ptrdiff_t item = X::parts * sizeof(T);
+    order o = order_of(a, m, n, item);
+    const T *src[X::width];
+    for (int l = 0; l < X::width; l++) {
+        const char *q = a.ptr[c.first + (l < c.count ? l : 0)];
+        if (o == strided) {
+            char *s = (char *)spare + l * (m * n * item);
+            copy_strided<T, X::parts>(s, n * item, item, q, a.rs, a.cs, m, n);
+            q = s;
+        }
+        src[l] = (const T *)q;
+    }
+    interleave((typename X::real *)p, src, m * n * X::parts);
+    return ordered(p, o, m, n);
+}
+// The order a result's tile should have for the quickest store().
+template <class V> LG_FN tile<V> result(V *p, const part &c, int v, ptrdiff_t m, ptrdiff_t n) {
+    return ordered(p, order_of(c.call->x[v], m, n, traits<V>::parts * sizeof(typename traits<V>::scalar)), m, n);
+}
+// Writes a contiguous tile of m n numbers to operand v. `spare` as in load().
+template <class V> void store(tile<V> t, const part &c, int v, ptrdiff_t m, ptrdiff_t n, V *spare) {
+    typedef traits<V> X;
+    typedef typename X::scalar T;
+    const lg_view &a = c.call->x[v];
+    const ptrdiff_t item = X::parts * sizeof(T);
+    order o = order_of(a, m, n, item);
+    const bool direct = (o == by_rows && (t.cs == 1 || n == 1) && (t.rs == n || m == 1)) ||
+                        (o == by_columns && (t.rs == 1 || m == 1) && (t.cs == m || n == 1));
+    T *dst[X::width];
+    for (int l = 0; l < X::width; l++)
+        dst[l] = direct && l < c.count ? (T *)a.ptr[c.first + l] : (T *)((char *)spare + l * (m * n * item));
+    deinterleave((const typename X::real *)t.p, dst, m * n * X::parts);
+    if (!direct)
+        for (int l = 0; l < c.count; l++)
+            copy_strided<T, X::parts>(a.ptr[c.first + l], a.rs, a.cs, (const char *)dst[l], t.rs * item, t.cs * item, m, n);
+}
+// One number for each matrix, such as info: the element of matrix l of a pack of integers.
+template <class T> LG_FN typename bits<T>::I lane_of(const ipack<T> &x, int l) { return x.r[l]; }
+LG_FN long long lane_of(const long long &x, int) { return x; }
+LG_FN int lane_of(const int &x, int) { return x; }
+template <class T> LG_FN T lane_of(const pack<T> &x, int l) { return x.r[l]; }
+LG_FN double lane_of(const double &x, int) { return x; }
+LG_FN float lane_of(const float &x, int) { return x; }
+template <class I> LG_FN void store_info(const I &info, const part &c) {
+    for (int l = 0; l < c.count; l++) c.call->info[c.first + l] = (int)lane_of(info, l);
+}
+
+// ---- entries of the table --------------------------------------------------------------------------------------------
+// A pack takes about as long as four matrices done singly, with the same results bit for bit.
+template <class P, class S, template <class> class Op> void run(const lg_call *c) {
+    if (4 * c->count <= traits<P>::width)
+        for (int l = 0; l < c->count; l++) Op<S>::run(part{c, l, 1});
+    else
+        Op<P>::run(part{c, 0, c->count});
+}
+// Op<V>::elements is the workspace in tiles' elements; 64 bytes for the rounding of each of up to 16 pieces.
+template <class P, template <class> class Op> ptrdiff_t workspace(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, int flags) {
+    return Op<P>::elements(m, n, k, flags) * (ptrdiff_t)sizeof(P) + 1024;
+}
+#define LG_PASTE_(a, b, c) a##b##_##c
+#define LG_PASTE(a, b, c) LG_PASTE_(a, b, c)
+#define LG_ENTRY(P, S, Op) {lg::run<P, S, lg::Op>, lg::workspace<P, lg::Op>}
+// Defines lg_<name>_<tier>[LG_DTYPES] for a struct template Op<V> with static run(part) and elements(m, n, k, flags).
+#define LG_REGISTER(name, Op)                                                                                          \
+    extern "C" {                                                                                                       \
+    extern const lg_entry LG_PASTE(lg_, name, LG_TIER)[LG_DTYPES];                                                     \
+    const lg_entry LG_PASTE(lg_, name, LG_TIER)[LG_DTYPES] = {                                                         \
+        LG_ENTRY(lg::pack<float>, float, Op), LG_ENTRY(lg::pack<double>, double, Op),                                  \
+        LG_ENTRY(lg::cx<lg::pack<float>>, lg::cx<float>, Op), LG_ENTRY(lg::cx<lg::pack<double>>, lg::cx<double>, Op)}; \
+    }
+
+} // namespace
+} // namespace lg
+#endif
