@@ -39,3 +39,13 @@ def gauge_violation(dtype):
 def derivative_rank(dtype, m, n):
     """Default `rank_tol`: a singular value below this part of the largest counts as zero in a rule."""
     return max(m, n, 1) * eps(dtype)
+
+
+def difference_step():
+    """Step of fourth-order central differences in double precision, relative to the argument."""
+    return 1e-4
+
+
+def difference_error(dtype):
+    """What `check_grads` allows between a rule and central differences, relative to the largest entry: sqrt(eps)."""
+    return eps(dtype) ** 0.5

@@ -6,9 +6,14 @@ what is differentiable; `project_cotangent` removes what depends on the gauge.
 """
 from . import _xp as xp
 from ._apply import hvp, jvp, lift, vjp
+from ._capabilities import capabilities
+from ._check import GradientMismatch, check_grads, project_cotangent
 from ._named import rules as _rules
 from ._policy import GaugeError, GaugeWarning, Info, NotDifferentiableError
 
 globals().update(_rules())
 
-__all__ = ['GaugeError', 'GaugeWarning', 'Info', 'NotDifferentiableError', 'hvp', 'jvp', 'lift', 'vjp', 'xp', *_rules()]
+__all__ = [
+    "GaugeError", "GaugeWarning", "GradientMismatch", "Info", "NotDifferentiableError", "capabilities", "check_grads",
+    "hvp", "jvp", "lift", "project_cotangent", "vjp", "xp", *_rules(),
+]

@@ -34,7 +34,7 @@ def jvp(fun, primals, tangents, **kw):
     """
     record, opt, kw = _prepare(fun, kw)
     args, _ = _leaves(primals)
-    tans = _match(tangents, primals, args, 'tangents')
+    tans = _match(tangents, primals, args, "tangents")
     outputs, aux = _forward(record, args, kw, opt)
     douts = record.jvp(Call(args, outputs, aux, kw, opt), tans)
     return record.pack(outputs, kw), record.pack(douts, kw)
@@ -73,7 +73,8 @@ def vjp(fun, *primals, wrt=None, **kw):
     record, opt, kw = _prepare(fun, kw)
     args, places = _leaves(primals)
     outputs, aux = _forward(record, args, kw, opt)
-    return record.pack(outputs, kw), Pullback(record, Call(args, outputs, aux, kw, opt), places, _wanted(wrt, record, places))
+    pullback = Pullback(record, Call(args, outputs, aux, kw, opt), places, _wanted(wrt, record, places))
+    return record.pack(outputs, kw), pullback
 
 
 def hvp(fun, primals, tangents, cotangents, **kw):
@@ -95,7 +96,7 @@ def hvp(fun, primals, tangents, cotangents, **kw):
     """
     args, places = _leaves(primals)
     level = level_of(*args) + 1
-    duals = [join(x, t, level) for x, t in zip(args, _match(tangents, primals, args, 'tangents'), strict=True)]
+    duals = [join(x, t, level) for x, t in zip(args, _match(tangents, primals, args, "tangents"), strict=True)]
     outputs, pullback = vjp(fun, *_regroup(duals, places, primals), **kw)
     grads = pullback(cotangents(outputs) if callable(cotangents) else cotangents)
     return tuple(_tangent_or_zero(g, level) for g in grads)
@@ -138,7 +139,7 @@ def _forward(record, args, kw, opt):
     level = level_of(*args)
     if not level:
         outputs, aux = record.forward(args, kw)
-        if kw.get('errors') == 'nan':
+        if kw.get("errors") == "nan":
             _refuse_failed(record, outputs)
         return outputs, aux
     primals = tuple(primal_of(x, level) for x in args)
@@ -148,15 +149,15 @@ def _forward(record, args, kw, opt):
 
 
 def _refuse_failed(record, outputs):
-    if any(y.dtype.kind in 'fc' and not np.all(np.isfinite(y)) for y in outputs):
+    if any(y.dtype.kind in "fc" and not np.all(np.isfinite(y)) for y in outputs):
         raise NotDifferentiableError(f"{record.name}: a slice failed and errors='nan' filled it with NaN; "
-                                     'a failed slice has no derivative, take it out of the batch')
+                                     "a failed slice has no derivative, take it out of the batch")
 
 
 def _prepare(fun, kw):
     opt, kw = Options.split(kw)
-    if kw.pop('out', None) is not None:
-        raise TypeError('out= has no meaning in a derivative')
+    if kw.pop("out", None) is not None:
+        raise TypeError("out= has no meaning in a derivative")
     return lookup(fun, kw), opt, kw
 
 
@@ -165,7 +166,7 @@ def _prepare(fun, kw):
 def _leaves(primals):
     """The arguments as a flat tuple of arrays, and the argument each one came from."""
     if not isinstance(primals, (tuple, list)):
-        raise TypeError(f'primals must be a tuple of arguments, got {type(primals).__name__}')
+        raise TypeError(f"primals must be a tuple of arguments, got {type(primals).__name__}")
     flat, places = [], []
     for i, x in enumerate(primals):
         for leaf in x if isinstance(x, tuple) else (x,):
@@ -179,7 +180,7 @@ def _array(x):
     if type(x) is Dual:
         return x
     x = np.asarray(x)
-    if x.dtype.kind == 'b':
+    if x.dtype.kind == "b":
         return x.astype(np.float64)
     return x.astype(np.float32) if x.dtype == np.float16 else x
 
@@ -193,7 +194,7 @@ def _regroup(flat, places, like):
 def _match(tangents, primals, args, word):
     """Tangents, leaf by leaf, in the dtype and shape of their arguments."""
     if not isinstance(tangents, (tuple, list)) or len(tangents) != len(primals):
-        raise TypeError(f'{word} must be a tuple with one entry per argument ({len(primals)}), got {tangents!r:.60}')
+        raise TypeError(f"{word} must be a tuple with one entry per argument ({len(primals)}), got {tangents!r:.60}")
     flat = []
     for x, t in zip(primals, tangents, strict=True):
         if isinstance(x, tuple):
@@ -208,12 +209,12 @@ def _like(t, x, word):
     if type(t) is not Dual:
         t = np.asarray(t)
     if tuple(t.shape) != tuple(x.shape):
-        raise ValueError(f'{word}: expected shape {tuple(x.shape)}, got {tuple(t.shape)}')
+        raise ValueError(f"{word}: expected shape {tuple(x.shape)}, got {tuple(t.shape)}")
     if type(t) is Dual:
         return t
-    if t.dtype.kind == 'c' and x.dtype.kind != 'c':
-        raise TypeError(f'{word}: complex values for a real array')
-    return t.astype(x.dtype if x.dtype.kind in 'fc' else np.float64, copy=False)
+    if t.dtype.kind == "c" and x.dtype.kind != "c":
+        raise TypeError(f"{word}: complex values for a real array")
+    return t.astype(x.dtype if x.dtype.kind in "fc" else np.float64, copy=False)
 
 
 def _cotangents(record, outputs, cotangents):
@@ -223,11 +224,12 @@ def _cotangents(record, outputs, cotangents):
         cotangents = (cotangents,)
     flat = tuple(cotangents)
     if len(flat) != len(outputs):
-        raise TypeError(f'{record.name}: cotangents must have one entry per output ({", ".join(names)}), got {len(flat)}')
+        raise TypeError(f"{record.name}: cotangents must have one entry per output ({', '.join(names)}), "
+                        f"got {len(flat)}")
     for g, c in zip(flat, record.capabilities, strict=True):
         if g is not None and not c.vjp:
-            raise NotDifferentiableError(f'{record.name}: output {c.output} is not differentiable: {c.caveat}')
-    return tuple(None if g is None else _like(g, y, f'cotangent of {n}')
+            raise NotDifferentiableError(f"{record.name}: output {c.output} is not differentiable: {c.caveat}")
+    return tuple(None if g is None else _like(g, y, f"cotangent of {n}")
                  for g, y, n in zip(flat, outputs, names, strict=True))
 
 
@@ -239,7 +241,7 @@ def _wanted(wrt, record, places):
     wrt = (wrt,) if isinstance(wrt, int) else tuple(wrt)
     for p in wrt:
         if p not in able:
-            raise NotDifferentiableError(f'{record.name}: argument {p} is not a differentiable array')
+            raise NotDifferentiableError(f"{record.name}: argument {p} is not a differentiable array")
     return wrt
 
 
@@ -252,7 +254,7 @@ def _finish(g, x):
     g = xp.sum_to(g, x.shape)
     if type(g) is Dual:
         return g
-    dtype = x.dtype if x.dtype.kind in 'fc' else np.float64
+    dtype = x.dtype if x.dtype.kind in "fc" else np.float64
     g = np.asarray(g, dtype)
     return g if g.flags.writeable and g.flags.owndata and g.flags.c_contiguous else g.copy()
 
@@ -264,4 +266,4 @@ def _tangent_or_zero(g, level):
     return np.zeros_like(base(g)) if t is None else t
 
 
-__all__ = ['Options', 'Pullback', 'hvp', 'jvp', 'lift', 'vjp']
+__all__ = ["Options", "Pullback", "hvp", "jvp", "lift", "vjp"]

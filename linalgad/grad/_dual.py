@@ -12,7 +12,7 @@ import numpy as np
 class Dual:
     """An array and its tangent at one level of differentiation."""
 
-    __slots__ = ('primal', 'tangent', 'level')
+    __slots__ = ("level", "primal", "tangent")
     __array_ufunc__ = None          # NumPy arrays leave binary operators to this class
 
     def __init__(self, primal, tangent, level):
@@ -23,7 +23,7 @@ class Dual:
     dtype = property(lambda self: self.primal.dtype)
 
     def __repr__(self):
-        return f'Dual({self.primal!r}, {self.tangent!r}, level={self.level})'
+        return f"Dual({self.primal!r}, {self.tangent!r}, level={self.level})"
 
     def __len__(self):
         return self.shape[0]

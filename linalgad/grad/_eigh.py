@@ -32,7 +32,7 @@ def eigh_cotangent(gw, gv, w, v, opt):
         whole = xp.zeros_like(w) if gw is None else gw * top
         ga = (v * spectral.row(xp.zeros_like(w) if gw is None else gw)) @ xp.H(v)
         return xp.herm(ga), spectral.spectral_info(gap, None, [spectral.row(whole)], opt=opt)
-    if opt.gauge == 'ignore' and xp.is_complex(v):
+    if opt.gauge == "ignore" and xp.is_complex(v):
         gv = spectral.absorb_phases(v, gv, spectral.phase_slopes((v, gv)))
     numerator = xp.skew(xp.H(v) @ gv)
     noise = spectral.pair_scale(spectral.cotangent_scale(v, gv))
@@ -82,17 +82,17 @@ def _spectral_sum(out, primals, tangents, *, spectrum, opt):
 
 def _columns(kw, n):
     """The slice of eigenvalues a call returns."""
-    subset = kw.get('subset_by_index')
+    subset = kw.get("subset_by_index")
     return slice(None) if subset is None else slice(subset[0], subset[1] + 1)
 
 
 def _whole_spectrum(a, kw):
-    return tuple(public('eigh')(a, **{k: v for k, v in kw.items() if k != 'subset_by_index'}))
+    return tuple(public("eigh")(a, **{k: v for k, v in kw.items() if k != "subset_by_index"}))
 
 
 def _eigh_forward(args, kw):
     w, v = spectrum = _whole_spectrum(args[0], kw)
-    if kw.get('subset_by_index') is None:
+    if kw.get("subset_by_index") is None:
         return spectrum, None
     part = _columns(kw, w.shape[-1])
     return (w[..., part], v[..., part]), spectrum
@@ -145,20 +145,30 @@ def _eigvalsh_vjp(call, cotangents, needs):
     return (xp.herm(ga),), spectral.spectral_info(gap, None, [spectral.row(gw)], opt=call.opt)
 
 
+def _project(call, cotangents):
+    """Cotangents without phases and without rotations of unresolved pairs."""
+    w, v = call.outputs
+    gw, gv = cotangents
+    if gv is None:
+        return gw, gv
+    free = _gap.unresolved_or_phase(_gap.gaps(w / spectral.top_scale(w)))
+    return gw, gv - v @ xp.where(free, xp.skew(xp.H(v) @ gv), 0)
+
+
 def _result(outputs, kw):
     from .._lib._results import EighResult
     return EighResult(*outputs)
 
 
-_TIE = ('at a repeated eigenvalue: right for losses that do not see a rotation inside the eigenspace; '
-        'the part of another loss that needs the limit of N/gap is lost (use a function of the matrix)')
+_TIE = ("at a repeated eigenvalue: right for losses that do not see a rotation inside the eigenspace; "
+        "the part of another loss that needs the limit of N/gap is lost (use a function of the matrix)")
+_TRACE = "the tangents of a repeated eigenvalue sum to the trace of its block"
 
 register(Record(
-    name='eigh', forward=_eigh_forward, jvp=_eigh_jvp, vjp=_eigh_vjp, pack=_result,
-    capabilities=(Capability('eigenvalues', caveat='the tangents of a repeated eigenvalue sum to the trace of its block'),
-                  Capability('eigenvectors', caveat=_TIE)),
+    name="eigh", forward=_eigh_forward, jvp=_eigh_jvp, vjp=_eigh_vjp, pack=_result, project=_project,
+    capabilities=(Capability("eigenvalues", caveat=_TRACE), Capability("eigenvectors", caveat=_TIE)),
 ))
 register(Record(
-    name='eigvalsh', forward=_eigvalsh_forward, jvp=_eigvalsh_jvp, vjp=_eigvalsh_vjp, remember=None,
-    capabilities=(Capability('eigenvalues', caveat='the tangents of a repeated eigenvalue sum to the trace of its block'),),
+    name="eigvalsh", forward=_eigvalsh_forward, jvp=_eigvalsh_jvp, vjp=_eigvalsh_vjp, remember=None,
+    capabilities=(Capability("eigenvalues", caveat=_TRACE),),
 ))

@@ -4,4 +4,4 @@ import importlib
 
 def public(name):
     """The public function `name` of linalgad."""
-    return getattr(importlib.import_module(__package__.rpartition('.')[0]), name)
+    return getattr(importlib.import_module(__package__.rpartition(".")[0]), name)

@@ -53,10 +53,15 @@ def _quotient_tangent(out, primals, tangents, *, bare):
 
 def unresolved(gap):
     """Decision: the pairs i != j whose relative gap is below resolution."""
-    close = np.abs(base(gap)) <= _tols.gap_resolution(gap.dtype)
+    close = unresolved_or_phase(gap)
     i = np.arange(close.shape[-1])
     close[..., i, i] = False
     return close
+
+
+def unresolved_or_phase(gap):
+    """Decision: the unresolved pairs and the diagonal, where a cotangent may have no rotation or phase."""
+    return np.abs(base(gap)) <= _tols.gap_resolution(gap.dtype)
 
 
 def gaps(w):

@@ -9,7 +9,7 @@ def _call(record, args, outputs, aux, kw, opt):
     flat, places = _leaves(args)
     if aux is None:
         if record.remember is None:
-            raise TypeError(f'{record.name}: this rule needs aux, the factors of its forward; pass aux=')
+            raise TypeError(f"{record.name}: this rule needs aux, the factors of its forward; pass aux=")
         aux = record.remember(flat, outputs, kw)
     return Call(flat, outputs, aux, kw, opt), places
 
@@ -19,8 +19,8 @@ def _jvp_rule(name):
         opt, kw = Options.split(kw)
         record = lookup(name, kw)
         call, _ = _call(record, args, outputs, aux, kw, opt)
-        return record.pack(record.jvp(call, _match(tangents, args, call.args, 'tangents')), kw)
-    rule.__name__ = rule.__qualname__ = name + '_jvp'
+        return record.pack(record.jvp(call, _match(tangents, args, call.args, "tangents")), kw)
+    rule.__name__ = rule.__qualname__ = name + "_jvp"
     rule.__doc__ = f"""Tangents of the outputs of `{name}` from its arguments, outputs and the arguments' tangents.
 
     The rule of the table on results that are already there: nothing is factored. Keywords are those of
@@ -38,7 +38,7 @@ def _vjp_rule(name):
         grads, info = record.vjp(call, _cotangents(record, call.outputs, cotangents), needs)
         judge(name, info, opt)
         return tuple(_finish(g, x) if need else None for g, x, need in zip(grads, call.args, needs, strict=True))
-    rule.__name__ = rule.__qualname__ = name + '_vjp'
+    rule.__name__ = rule.__qualname__ = name + "_vjp"
     rule.__doc__ = f"""Cotangents of the arguments of `{name}` from its arguments, outputs and the outputs' cotangents.
 
     The rule of the table on results that are already there: nothing is factored. Keywords are those of
@@ -51,6 +51,6 @@ def rules():
     """All rules by name."""
     out = {}
     for name in load():
-        out[name + '_jvp'] = _jvp_rule(name)
-        out[name + '_vjp'] = _vjp_rule(name)
+        out[name + "_jvp"] = _jvp_rule(name)
+        out[name + "_vjp"] = _vjp_rule(name)
     return out

@@ -5,16 +5,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._lib import _tols
+from .._lib._errors import LinAlgError
 
-POLICIES = ('raise', 'warn', 'project', 'ignore')
+POLICIES = ("raise", "warn", "project", "ignore")
 
 
-class GaugeError(np.linalg.LinAlgError):
+class GaugeError(LinAlgError):
     """A loss depends on what a decomposition leaves free. `indices` lists the slices, `residual` all slices."""
 
     def __init__(self, message, indices, residual):
-        super().__init__(message)
-        self.indices, self.residual = indices, residual
+        super().__init__(message, indices)
+        self.residual = residual
 
 
 class GaugeWarning(UserWarning):
@@ -44,17 +45,17 @@ class Options:
     """
 
     derivative_eps: float | None = None
-    gauge: str = 'raise'
+    gauge: str = "raise"
     gauge_tol: float | None = None
     rank_tol: float | None = None
 
     def __post_init__(self):
         if self.gauge not in POLICIES:
-            raise ValueError(f'gauge must be one of {POLICIES}, got {self.gauge!r}')
-        for name in ('derivative_eps', 'gauge_tol', 'rank_tol'):
+            raise ValueError(f"gauge must be one of {POLICIES}, got {self.gauge!r}")
+        for name in ("derivative_eps", "gauge_tol", "rank_tol"):
             value = getattr(self, name)
             if value is not None and not value >= 0:
-                raise ValueError(f'{name} must be None or a number >= 0, got {value!r}')
+                raise ValueError(f"{name} must be None or a number >= 0, got {value!r}")
 
     @classmethod
     def split(cls, kw):
@@ -87,7 +88,7 @@ class Info:
 
 def judge(name, info, opt):
     """Apply the gauge policy to what a rule reported; the only place that raises or warns about gauge."""
-    if opt.gauge in ('project', 'ignore') or info is None or info.gauge_residual is None:
+    if opt.gauge in ("project", "ignore") or info is None or info.gauge_residual is None:
         return
     residual = np.asarray(info.gauge_residual)
     tol = _tols.gauge_violation(residual.dtype) if opt.gauge_tol is None else opt.gauge_tol
@@ -95,13 +96,13 @@ def judge(name, info, opt):
     if not len(bad):
         return
     worst = residual.max()
-    where = '' if residual.ndim == 0 else ' in slices ' + ', '.join(str(tuple(map(int, i))) for i in bad[:5])
+    where = "" if residual.ndim == 0 else " in slices " + ", ".join(str(tuple(map(int, i))) for i in bad[:5])
     if residual.ndim and len(bad) > 5:
-        where += f' and {len(bad) - 5} more'
-    message = (f'{name}: the cotangent depends on the gauge (a phase, a rotation inside a repeated value, the basis of a '
-               f'null space, or 1/s at s = 0){where}: part {worst:.1e} of it, gauge_tol is {tol:.1e}; '
+        where += f" and {len(bad) - 5} more"
+    message = (f"{name}: the cotangent depends on the gauge (a phase, a rotation inside a repeated value, the basis "
+               f"of a null space, or 1/s at s = 0){where}: part {worst:.1e} of it, gauge_tol is {tol:.1e}; "
                "gauge='project' drops that part")
-    if opt.gauge == 'warn':
+    if opt.gauge == "warn":
         warnings.warn(message, GaugeWarning, stacklevel=4)
     else:
-        raise GaugeError(message, [tuple(map(int, i)) for i in bad], residual)
+        raise GaugeError(message, tuple(tuple(map(int, i)) for i in bad), residual)

@@ -10,7 +10,7 @@ from typing import Any
 from ._policy import NotDifferentiableError, Options
 
 #: The rule modules, in the order of the documentation.
-_RULES = ('_eigh',)
+_RULES = ("_svd", "_eigh", "_eig")
 
 
 @dataclass
@@ -37,7 +37,7 @@ class Capability:
     jvp: bool = True
     vjp: bool = True
     second_order: bool = True
-    caveat: str = ''
+    caveat: str = ""
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,9 @@ class Record:
         ``variant(kw) -> Record``: the record that serves these keywords (svd without vectors is svdvals).
     project : callable
         ``project(call, cotangents) -> cotangents`` without their gauge-dependent part.
+    match : callable or None
+        ``match(outputs, like) -> (..., N) integers`` that put the last axis of all outputs into the order of
+        `like`, for functions whose order is not continuous (eig).
     capabilities : tuple of Capability
         One per output leaf, in order. An output without jvp and vjp is a constant (pivots, ranks,
         permutations): its tangent is None and a cotangent for it is an error with the caveat as reason.
@@ -85,6 +88,7 @@ class Record:
     remember: Callable | None = lambda args, outputs, kw: None
     variant: Callable | None = None
     project: Callable = lambda call, cotangents: cotangents
+    match: Callable | None = None
     inexact: tuple = (0,)
     compiled: dict = field(default_factory=dict)
 
@@ -101,16 +105,16 @@ def register(record):
 def load():
     """The whole table, name -> record."""
     for module in _RULES:
-        importlib.import_module('.' + module, __package__)
+        importlib.import_module("." + module, __package__)
     return _TABLE
 
 
 def lookup(fun, kw):
     """The record that serves ``fun(..., **kw)``; `fun` is a function of linalgad or its name."""
     table = load()
-    name = fun if isinstance(fun, str) else getattr(fun, '__name__', repr(fun))
-    foreign = not isinstance(fun, str) and getattr(fun, '__module__', '').split('.')[0] != __package__.split('.')[0]
+    name = fun if isinstance(fun, str) else getattr(fun, "__name__", repr(fun))
+    foreign = not isinstance(fun, str) and getattr(fun, "__module__", "").split(".")[0] != __package__.split(".")[0]
     if name not in table or foreign:
-        raise NotDifferentiableError(f'{name} has no derivative rule; capabilities() lists the functions that have')
+        raise NotDifferentiableError(f"{name} has no derivative rule; capabilities() lists the functions that have")
     record = table[name]
     return record.variant(kw) if record.variant else record

@@ -8,16 +8,77 @@ import functools
 
 import numpy as np
 
-from ._dual import (Dual, add, base, broadcast_to, divide, getitem, level_of, linear, matmul, multiply,
-                    negative, plus, primitive, subtract)
+from ._dual import (
+    Dual,
+    add,
+    base,
+    broadcast_to,
+    divide,
+    getitem,
+    level_of,
+    linear,
+    matmul,
+    multiply,
+    negative,
+    plus,
+    primitive,
+    subtract,
+)
 from ._forward import public
 
 __all__ = [
-    'Dual', 'abs2', 'add', 'base', 'broadcast_to', 'column_scale', 'concatenate', 'conj', 'count', 'diag_embed', 'diagonal',
-    'divide', 'dtype', 'embed', 'exp', 'eye', 'getitem', 'H', 'herm', 'imag', 'is_complex', 'level_of', 'log',
-    'magnitude', 'matmul', 'max_magnitude', 'multiply', 'negative', 'off_diagonal', 'pivots', 'put_pivots',
-    'put_rows', 'real', 'reciprocal', 'reshape', 'skew', 'slice_norm', 'solve_kept', 'solve_triangular', 'sqrt', 'subtract',
-    'sum', 'sum_to', 'T', 'take_pivots', 'take_rows', 'tril', 'triu', 'where', 'zeros_like',
+    "Dual",
+    "H",
+    "T",
+    "abs2",
+    "add",
+    "base",
+    "broadcast_to",
+    "column_scale",
+    "concatenate",
+    "conj",
+    "count",
+    "diag_embed",
+    "diagonal",
+    "divide",
+    "dtype",
+    "embed",
+    "exp",
+    "eye",
+    "getitem",
+    "herm",
+    "imag",
+    "is_complex",
+    "larger",
+    "level_of",
+    "log",
+    "magnitude",
+    "matmul",
+    "max_magnitude",
+    "multiply",
+    "nearest",
+    "negative",
+    "off_diagonal",
+    "pivots",
+    "put_pivots",
+    "put_rows",
+    "real",
+    "reciprocal",
+    "reshape",
+    "skew",
+    "slice_norm",
+    "solve_kept",
+    "solve_triangular",
+    "sqrt",
+    "subtract",
+    "sum",
+    "sum_to",
+    "take_pivots",
+    "take_rows",
+    "tril",
+    "triu",
+    "where",
+    "zeros_like",
 ]
 
 
@@ -30,7 +91,7 @@ def dtype(x):
 
 def is_complex(x):
     """Decision: whether an array is complex."""
-    return x.dtype.kind == 'c'
+    return x.dtype.kind == "c"
 
 
 def magnitude(x):
@@ -49,6 +110,16 @@ def slice_norm(*xs):
     top = functools.reduce(np.maximum, [np.max(x, axis=(-2, -1), keepdims=True, initial=0) for x in xs])
     unit = np.where(top > 0, top, 1)
     return np.sqrt(functools.reduce(np.add, [np.sum((x / unit) ** 2, axis=(-2, -1)) for x in xs])) * top[..., 0, 0]
+
+
+def larger(x, y):
+    """Decision: the entrywise maximum of plain numbers."""
+    return np.maximum(x, y)
+
+
+def nearest(x, y):
+    """Decision: for each y[..., j] the position of the nearest x[..., i]."""
+    return np.argmin(np.abs(x[..., :, None] - y[..., None, :]), axis=-2)
 
 
 def count(mask):
@@ -186,7 +257,8 @@ def concatenate(*xs, axis):
 
 @concatenate.rule
 def _concatenate(out, primals, tangents, *, axis):
-    return concatenate(*(zeros_like(x) if dx is None else dx for x, dx in zip(primals, tangents, strict=True)), axis=axis)
+    filled = (zeros_like(x) if dx is None else dx for x, dx in zip(primals, tangents, strict=True))
+    return concatenate(*filled, axis=axis)
 
 
 def where(mask, x, y):
@@ -248,7 +320,7 @@ def reciprocal(x, mask):
 @primitive
 def solve_triangular(a, b, *, lower, trans=0, unit_diagonal=False):
     """X of op(A) X = B for triangular A; `trans` is 0 (A), 1 (A^T) or 2 (A^H). B is a stack of matrices."""
-    return public('solve_triangular')(a, b, lower=lower, trans=trans, unit_diagonal=unit_diagonal)
+    return public("solve_triangular")(a, b, lower=lower, trans=trans, unit_diagonal=unit_diagonal)
 
 
 def _op(x, trans):

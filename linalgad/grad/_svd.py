@@ -1,0 +1,271 @@
+"""Derivatives of svd (thin and full) and svdvals: the gap 1/(s_j^2 - s_i^2) split into difference and sum."""
+from .._lib import _tols
+from . import _gap
+from . import _spectral as spectral
+from . import _xp as xp
+from ._dual import join, level_of, primal_of, primitive, tangent_of
+from ._forward import public
+from ._table import Capability, Record, register
+
+
+def _scaled(s, m, n, opt):
+    """(top, s/top, 1/(s/top), E, null): everything the rules divide by, in the scale of the slice.
+
+    E_ij = 1/(s_i + s_j). Where s is below `rank_tol` its reciprocal is 0, and so is E for a pair of such.
+    """
+    top = spectral.top_scale(s)
+    unit = s / top
+    tol = _tols.derivative_rank(s.dtype, m, n) if opt.rank_tol is None else opt.rank_tol
+    null = xp.magnitude(unit) <= tol
+    total = spectral.column(unit) + spectral.row(unit)
+    pair = spectral.column(null) & spectral.row(null)
+    return top, unit, xp.reciprocal(unit, ~null), xp.reciprocal(total, ~pair), null
+
+
+def _outside(x, u):
+    """(I - U U^H) X by two projections, None if U is square: no m x m matrix, no lost digits."""
+    if u.shape[-2] == u.shape[-1]:
+        return None
+    x = x - u @ (xp.H(u) @ x)
+    return x - u @ (xp.H(u) @ x)
+
+
+def _halves(x, k):
+    """The first k columns and the others (None if there are none) of an array or None."""
+    if x is None:
+        return None, None
+    return x[..., :k], x[..., k:] if x.shape[-1] > k else None
+
+
+def svd_tangents(da, u, s, vh, opt):
+    """Tangents (du, ds, dvh), thin or full.
+
+    With dP = U^H dA V, H = herm dP, K = skew dP: ds = Re diag dP,
+    dU = U (H o D + K o E) + (I - U U^H) dA V / S, dV = V (H o D - K o E) + (I - V V^H) dA^H U / S, and
+    phases that keep the pivots of U real. Extra columns move by -U1 dU1^H U2, the horizontal lift of their
+    projector, and by their own phase. The rotation inside an unresolved pair is taken as zero.
+    Reference: J. Townsend, Differentiating the singular value decomposition (2016), for distinct values.
+    """
+    k = s.shape[-1]
+    u1, u2 = _halves(u, k)
+    v1, v2 = _halves(xp.H(vh), k)
+    top, unit, inverse, sums, _ = _scaled(s, u.shape[-2], vh.shape[-1], opt)
+    da = da / top[..., None]
+    dav, dahu = da @ v1, xp.H(da) @ u1
+    dp = xp.H(u1) @ dav
+    turn = _gap.divide_gap(xp.herm(dp), _gap.gaps(unit), eps=opt.derivative_eps)
+    twist = xp.skew(dp) * sums
+    du1 = _moved(u1, turn + twist, dav, inverse)
+    dv1 = _moved(v1, turn - twist, dahu, inverse)
+    du1, dv1 = spectral.fix_phases((u1, du1), (v1, dv1))
+    return _with_extra(u1, u2, du1), xp.real(xp.diagonal(dp)) * top, xp.H(_with_extra(v1, v2, dv1))
+
+
+def _moved(u, omega, x, inverse):
+    outside = _outside(x, u)
+    return u @ omega if outside is None else u @ omega + outside * spectral.row(inverse)
+
+
+def _with_extra(u1, u2, du1):
+    if u2 is None:
+        return du1
+    du2 = spectral.fix_phases((u2, -(u1 @ (xp.H(du1) @ u2))))[0]
+    return xp.concatenate(du1, du2, axis=-1)
+
+
+def svd_cotangent(gu, gs, gvh, u, s, vh, opt):
+    """Cotangent of a from (gu, gs, gvh), any of them None for zero.
+
+    With a_U = skew(U^H gU), a_V = skew(V^H gV), N = a_U + a_V put to the numerator test:
+    gA = U [N o D + (a_U - a_V) o E + diag(gs)] V^H + (I - U U^H) gU S^-1 V^H + U S^-1 gV^H (I - V V^H),
+    and for extra columns of a full U the term -U2 gU2^H U1 S^-1 V^H (alike for V). Dropped, and reported as
+    gauge residual: N of unresolved pairs, Im diag N, what is divided by a null singular value, and rotations
+    among the extra columns.
+    """
+    if gu is None and gvh is None:
+        gs = xp.zeros_like(s) if gs is None else gs
+        return (u[..., :s.shape[-1]] * spectral.row(gs)) @ vh[..., :s.shape[-1], :], _values_info(gs, s, u, vh, opt)
+    k = s.shape[-1]
+    (u1, u2), (v1, v2) = _halves(u, k), _halves(xp.H(vh), k)
+    (gu1, gu2), (gv1, gv2) = _halves(gu, k), _halves(None if gvh is None else xp.H(gvh), k)
+    if opt.gauge == "ignore" and xp.is_complex(u):
+        gu1 = xp.zeros_like(u1) if gu1 is None else gu1
+        gu1 = spectral.absorb_phases(u1, gu1, spectral.phase_slopes((u1, gu1), (v1, gv1)))
+    top, unit, inverse, sums, null = _scaled(s, u.shape[-2], vh.shape[-1], opt)
+    gap = _gap.gaps(unit)
+    au = None if gu1 is None else xp.skew(xp.H(u1) @ gu1)
+    av = None if gv1 is None else xp.skew(xp.H(v1) @ gv1)
+    numerator = au if av is None else av if au is None else au + av
+    twist = au if av is None else -av if au is None else au - av
+    noise = spectral.pair_scale(spectral.cotangent_scale(u1, gu1) + spectral.cotangent_scale(v1, gv1))
+    inner = _gap.divide_gap(numerator, gap, noise, eps=opt.derivative_eps) + twist * sums
+    left, right = _outward(u1, u2, gu1, gu2), _outward(v1, v2, gv1, gv2)
+    scale = top[..., None]
+    if gs is not None:
+        inner = inner + xp.diag_embed(gs) * scale
+    cols = u1 @ inner
+    if left is not None:
+        cols = cols + left * spectral.row(inverse)
+    ga = cols @ xp.H(v1)
+    if right is not None:
+        ga = ga + (u1 * spectral.row(inverse)) @ xp.H(right)
+    lost = _lost(numerator, twist, left, right, null, (u2, gu2), (v2, gv2))
+    whole = [x for x in (gu, gvh, None if gs is None else spectral.row(gs * top)) if x is not None]
+    return ga / scale, spectral.spectral_info(gap, numerator, whole, lost, xp.count(~null[..., None]), opt)
+
+
+def _outward(u1, u2, gu1, gu2):
+    """The part of a cotangent that moves U out of its span, m x k, before division by s; None if none."""
+    out = None if gu1 is None else _outside(gu1, u1)
+    if gu2 is not None:
+        extra = -(u2 @ (xp.H(gu2) @ u1))
+        out = extra if out is None else out + extra
+    return out
+
+
+def _lost(numerator, twist, left, right, null, *extras):
+    """What no loss may ask for, besides rotations of unresolved pairs (`spectral_info`)."""
+    pair = spectral.column(null) & spectral.row(null)
+    parts = [spectral.row(xp.magnitude(xp.imag(xp.diagonal(numerator)))), xp.where(pair, xp.magnitude(twist), 0)]
+    parts += [xp.where(spectral.row(null), xp.magnitude(x), 0) for x in (left, right) if x is not None]
+    parts += [xp.magnitude(xp.skew(xp.H(u2) @ gu2)) for u2, gu2 in extras if gu2 is not None]
+    return parts
+
+
+def _values_info(gs, s, u, vh, opt):
+    _top, unit, _, _, null = _scaled(s, u.shape[-2], vh.shape[-1], opt)
+    return spectral.spectral_info(_gap.gaps(unit), None, [spectral.row(gs)], rank=xp.count(~null[..., None]), opt=opt)
+
+
+def lifted_svd(a, factors, opt):
+    """The plain thin factors (u, s, vh) of `a`, as duals where `a` is dual."""
+    level = level_of(a)
+    if not level:
+        return factors
+    primals = lifted_svd(primal_of(a, level), factors, opt)
+    tangents = svd_tangents(tangent_of(a, level), *primals, opt)
+    return tuple(join(x, dx, level) for x, dx in zip(primals, tangents, strict=True))
+
+
+@primitive
+def singular_sum(a, gs, *, factors, opt):
+    """sum_j gs_j u_j v_j^H for the singular vectors of `a`: the gradient of the values as a function of `a`."""
+    u, _, vh = factors
+    return (u * gs[..., None, :]) @ vh
+
+
+@singular_sum.rule
+def _singular_sum(out, primals, tangents, *, factors, opt):
+    # Divided differences (g_j - g_i)/(s_j - s_i) and sums (g_j + g_i)/(s_j + s_i): no vector tangent, which
+    # would cancel for close values.
+    (a, gs), (da, dgs) = primals, tangents
+    u, s, vh = lifted_svd(a, factors, opt)
+    if da is None:
+        return (u * spectral.row(dgs)) @ vh
+    v = xp.H(vh)
+    top, unit, inverse, sums, _ = _scaled(s, u.shape[-2], vh.shape[-1], opt)
+    da, slope = da / top[..., None], spectral.row(gs * inverse)
+    dav, dahu = da @ v, xp.H(da) @ u
+    dp = xp.H(u) @ dav
+    noise = spectral.pair_scale(xp.column_scale(spectral.row(gs)))
+    quotient = _gap.divide_gap(_gap.gaps(gs), _gap.gaps(unit), noise, eps=opt.derivative_eps)
+    inner = xp.herm(dp) * quotient + xp.skew(dp) * (spectral.row(gs) + spectral.column(gs)) * sums
+    if dgs is not None:
+        inner = inner + xp.diag_embed(dgs)
+    left, right = _outside(dav, u), _outside(dahu, v)
+    cols = u @ inner if left is None else u @ inner + left * slope
+    dg = cols @ vh
+    return dg if right is None else dg + (u * slope) @ xp.H(right)
+
+
+# ------------------------------------------------------------------ table
+
+def _svd_forward(args, kw):
+    return tuple(public("svd")(args[0], **kw)), None
+
+
+def _svd_jvp(call, tangents):
+    return svd_tangents(tangents[0], *call.outputs, call.opt)
+
+
+def _svd_vjp(call, cotangents, needs):
+    ga, info = svd_cotangent(*cotangents, *call.outputs, call.opt)
+    return (ga,), info
+
+
+def _svdvals_forward(args, kw):
+    kw = {k: v for k, v in kw.items() if k not in ("full_matrices", "compute_uv")}
+    factors = tuple(public("svd")(args[0], full_matrices=False, **kw))
+    return (factors[1],), factors
+
+
+def _svdvals_jvp(call, tangents):
+    u, _, vh = lifted_svd(call.args[0], call.aux, call.opt)
+    return (xp.real(xp.sum(xp.conj(u) * (tangents[0] @ xp.H(vh)), axis=-2)),)
+
+
+def _svdvals_vjp(call, cotangents, needs):
+    if cotangents[0] is None:
+        return (None,), None
+    u, s, vh = call.aux
+    ga = singular_sum(call.args[0], cotangents[0], factors=call.aux, opt=call.opt)
+    return (ga,), _values_info(cotangents[0], s, u, vh, call.opt)
+
+
+def _project(call, cotangents):
+    """Cotangents without what `_lost` and `spectral_info` report."""
+    u, s, vh = call.outputs
+    k = s.shape[-1]
+    (u1, u2), (v1, v2) = _halves(u, k), _halves(xp.H(vh), k)
+    gu, gs, gvh = cotangents
+    gu = xp.zeros_like(u) if gu is None else gu
+    gvh = xp.zeros_like(vh) if gvh is None else gvh
+    (gu1, gu2), (gv1, gv2) = _halves(gu, k), _halves(xp.H(gvh), k)
+    _, unit, _, _, null = _scaled(s, u.shape[-2], vh.shape[-1], call.opt)
+    au, av = xp.skew(xp.H(u1) @ gu1), xp.skew(xp.H(v1) @ gv1)
+    free = _gap.unresolved_or_phase(_gap.gaps(unit))
+    both = spectral.column(null) & spectral.row(null)
+    shared = xp.where(free & ~both, (au + av) * 0.5, 0)
+    gu1 = gu1 - u1 @ (shared + xp.where(both, au, 0))
+    gv1 = gv1 - v1 @ (shared + xp.where(both, av, 0))
+    gu1, gu2 = _project_outside(u1, u2, gu1, gu2, null)
+    gv1, gv2 = _project_outside(v1, v2, gv1, gv2, null)
+    return _joined(gu1, gu2), gs, xp.H(_joined(gv1, gv2))
+
+
+def _project_outside(u1, u2, gu1, gu2, null):
+    if gu2 is not None:
+        gu2 = gu2 - u2 @ xp.skew(xp.H(u2) @ gu2)
+        # u2^H gu1 - gu2^H u1 in a null column: half from either side.
+        half = xp.where(spectral.row(null), (xp.H(u2) @ gu1 - xp.H(gu2) @ u1) * 0.5, 0)
+        return gu1 - u2 @ half, gu2 + u1 @ xp.H(half)
+    outside = _outside(gu1, u1)
+    return (gu1 if outside is None else gu1 - xp.where(spectral.row(null), outside, 0)), None
+
+
+def _joined(x1, x2):
+    return x1 if x2 is None else xp.concatenate(x1, x2, axis=-1)
+
+
+def _result(outputs, kw):
+    from .._lib._results import SVDResult
+    return SVDResult(*outputs)
+
+
+_TIE = ("at repeated singular values: right for losses that do not see a rotation inside the cluster; the part of "
+        "another loss that needs the limit of N/gap is lost (use a function of the matrix); a null singular "
+        "value gives no vector derivative")
+
+_TRACE = "the tangents of a repeated value sum to the trace of its block"
+
+_VALUES = register(Record(
+    name="svdvals", forward=_svdvals_forward, jvp=_svdvals_jvp, vjp=_svdvals_vjp, remember=None,
+    capabilities=(Capability("S", caveat=_TRACE + "; a subgradient at 0"),),
+))
+_VECTORS = register(Record(
+    name="svd", forward=_svd_forward, jvp=_svd_jvp, vjp=_svd_vjp, pack=_result, project=_project,
+    variant=lambda kw: _VECTORS if kw.get("compute_uv", True) else _VALUES,
+    capabilities=(Capability("U", caveat=_TIE + "; extra columns of a full U through their projector only"),
+                  Capability("S", caveat=_TRACE),
+                  Capability("Vh", caveat=_TIE + "; extra rows of a full Vh through their projector only")),
+))
