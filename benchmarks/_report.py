@@ -154,10 +154,7 @@ def summary(rows):
 
 def figure(report, path):
     """Speed-up over each peer against n, a curve a peer, a panel an op (and dtype)."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
+    from matplotlib.figure import Figure
 
     panels = defaultdict(lambda: defaultdict(list))
     for row in report["rows"]:
@@ -169,9 +166,8 @@ def figure(report, path):
         raise SystemExit("no row has both a peer and linalgad: there is nothing to draw")
     columns = min(4, len(panels))
     lines = math.ceil(len(panels) / columns)
-    fig, axes = plt.subplots(
-        lines, columns, figsize=(3.4 * columns, 2.6 * lines), sharex=True, squeeze=False, layout="constrained"
-    )
+    fig = Figure(figsize=(3.4 * columns, 2.6 * lines), layout="constrained")
+    axes = fig.subplots(lines, columns, sharex=True, squeeze=False)
     for ax, ((op, dtype), curves) in zip(axes.flat, panels.items(), strict=False):
         for peer in PEERS:
             if curves[peer]:
@@ -186,11 +182,11 @@ def figure(report, path):
         ax.tick_params(labelsize=7)
     for ax in axes.flat[len(panels) :]:
         ax.axis("off")
+    for ax in axes[-1]:
+        ax.set_xlabel("n", fontsize=8)
     handles = {}
     for ax in axes.flat:
         handles |= dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
     fig.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4, fontsize=8)
-    fig.supxlabel("n", fontsize=9)
     fig.supylabel("speed-up (time of the peer / ours)", fontsize=9)
     fig.savefig(path, dpi=150)
-    plt.close(fig)
