@@ -8,16 +8,23 @@ QR
     qr
 Cholesky
     cholesky, cholesky_ex, cholesky_solve, cholesky_inverse
+LU, linear systems, determinants
+    lu, lu_factor, lu_factor_ex, lu_solve, solve, solve_ex, solve_triangular, inv, inv_ex, det, slogdet
 Lanes and workspace
     lanes, set_lanes, get_lanes, workspace_info, clear_workspace
 Errors
     LinAlgError
 """
 from ._cholesky import cholesky, cholesky_ex, cholesky_inverse, cholesky_solve
+from ._det import det, slogdet
+from ._inv import inv, inv_ex
 from ._lib._errors import LinAlgError
 from ._lib._lanes import clear_workspace, get_lanes, lanes, set_lanes, workspace_info
+from ._lu import lu, lu_factor, lu_factor_ex, lu_solve
 from ._qr import qr
+from ._solve import solve, solve_ex
 from ._svd import svd, svdvals
+from ._triangular import solve_triangular
 
 __version__ = "0.1.0"
 
@@ -25,6 +32,8 @@ __all__ = [
     "svd", "svdvals",
     "qr",
     "cholesky", "cholesky_ex", "cholesky_solve", "cholesky_inverse",
+    "lu", "lu_factor", "lu_factor_ex", "lu_solve", "solve", "solve_ex", "solve_triangular",
+    "inv", "inv_ex", "det", "slogdet",
     "lanes", "set_lanes", "get_lanes", "workspace_info", "clear_workspace",
     "LinAlgError",
 ]  # fmt: skip

@@ -121,7 +121,7 @@ def cholesky_solve(c, b, *, upper=False, lanes=None, errors="raise", out=None):
     lanes : int, optional
         Threads over the batch; see `get_lanes` for the default.
     errors : {'raise', 'nan'}, optional
-        Without effect, since no slice can fail; a zero on the diagonal divides by zero.
+        Whether a factor with a zero on its diagonal raises, or fills its slice of the result with NaN.
     out : ndarray, optional
         Where to write the result; `b` itself is allowed.
 
@@ -129,6 +129,11 @@ def cholesky_solve(c, b, *, upper=False, lanes=None, errors="raise", out=None):
     -------
     ndarray, shape (..., N) or (..., N, K)
         Solutions, over the broadcast batch.
+
+    Raises
+    ------
+    LinAlgError
+        If a factor has a zero on its diagonal; `indices` lists them.
 
     See Also
     --------
@@ -146,7 +151,10 @@ def cholesky_solve(c, b, *, upper=False, lanes=None, errors="raise", out=None):
     c, b, shape = as_system("cholesky_solve", c, b, errors, lanes, names=("c", "b"))
     if out is not None:
         c, b = check_out("cholesky_solve", out, shape, c.dtype, (c, b))
-    return _kernel.cholesky_solve(c, b, shape, upper, out, lanes)
+    x, codes = _kernel.cholesky_solve(c, b, shape, upper, out, lanes)
+    if codes is not None:
+        check_codes("cholesky_solve", codes, shape[:-1 if b.ndim == 1 else -2], errors, "has a singular factor")
+    return x
 
 
 def cholesky_inverse(c, *, upper=False, lanes=None, errors="raise", out=None):

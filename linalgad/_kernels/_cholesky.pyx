@@ -6,10 +6,10 @@ one. With conj(A) = U^H U there, U^T = L and A = L L^H: the row-major factor com
 cimport numpy as cnp
 from numpy cimport ndarray
 
-from ._types cimport lapack_t, complex64_t, complex128_t
+from ._types cimport lapack_t, blas_int, complex64_t, complex128_t
 from ._layout cimport (
-    Slices, slices, load_slice, load_slice_t, store_slice, store_slice_t, fill_nan, clear_triangle, all_finite,
-    batch_size, aligned, conj, conj_all, empty, new,
+    Slices, slices, load_slice, load_slice_t, store_slice, store_slice_t, operand, zero_on_diagonal, fill_nan,
+    clear_triangle, all_finite, batch_size, aligned, conj, conj_all, empty, new,
 )
 from ._lanes cimport lane_fn, of_type, codes_pointer, plan_lanes, run_lanes, OP_CHOLESKY, OP_TRIANGULAR
 from ._lapack_solve cimport potrf, potrs, potri
@@ -32,7 +32,7 @@ cdef int cholesky_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcept nog
     cdef const CholeskyOp *op = <const CholeskyOp *>op_
     cdef Py_ssize_t n = op.a.m
     load_slice[lapack_t](&op.a, i, ws)
-    cdef int info = potrf[lapack_t](b'L' if op.upper else b'U', n, ws, n)
+    cdef int info = potrf[lapack_t](b'L' if op.upper else b'U', n, ws, max(n, 1))
     if info != 0:
         load_slice[lapack_t](&op.a, i, ws)
         clear_triangle[lapack_t](not op.upper, n, ws)
@@ -65,17 +65,25 @@ cdef int cholesky_solve_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexce
     cdef const CholeskyOp *op = <const CholeskyOp *>op_
     cdef Py_ssize_t n = op.a.m, k = op.b.n
     cdef lapack_t *x = <lapack_t *>(<char *>ws + square_workspace(&op.a, sizeof(lapack_t)))
-    load_slice[lapack_t](&op.a, i, ws)
+    cdef bint by_rows
+    cdef blas_int ld
+    cdef lapack_t *c = operand[lapack_t](&op.a, i, ws, &by_rows, &ld)
+    cdef int info = zero_on_diagonal[lapack_t](c, n, ld)
+    if info != 0:
+        fill_nan[lapack_t](&op.out, i, ws)
+        return info
     load_slice_t[lapack_t](&op.b, i, x)
-    conj_all[lapack_t](x, n * k)
-    potrs[lapack_t](b'L' if op.upper else b'U', n, k, ws, n, x, n)
-    conj_all[lapack_t](x, n * k)
+    if by_rows:
+        conj_all[lapack_t](x, n * k)
+    potrs[lapack_t](b'U' if op.upper != by_rows else b'L', n, k, c, ld, x, max(n, 1))
+    if by_rows:
+        conj_all[lapack_t](x, n * k)
     store_slice_t[lapack_t](&op.out, i, x)
     return 0
 
 
 def cholesky_solve(ndarray c, ndarray b, tuple shape, bint upper, out, lanes):
-    """Solve A x = b given the factor of A; `b` has its core axes, one for a vector."""
+    """Solve A x = b given the factor of A; returns (x, codes)."""
     cdef CholeskyOp op
     cdef int t = cnp.PyArray_TYPE(c)
     cdef int core = 1 if cnp.PyArray_NDIM(b) == 1 else 2
@@ -87,16 +95,16 @@ def cholesky_solve(ndarray c, ndarray b, tuple shape, bint upper, out, lanes):
     cdef lane_fn lane = of_type(t, <lane_fn>cholesky_solve_lane[float], <lane_fn>cholesky_solve_lane[double],
                                 <lane_fn>cholesky_solve_lane[complex64_t], <lane_fn>cholesky_solve_lane[complex128_t])
     cdef Py_ssize_t nb = batch_size(&op.out), item = cnp.PyArray_ITEMSIZE(c)
-    run_lanes(lane, &op, nb, square_workspace(&op.a, item) + aligned(op.b.m * op.b.n * item),
-              plan_lanes(OP_TRIANGULAR, op.a.m, nb, lanes), NULL)
-    return x
+    codes = run_lanes(lane, &op, nb, square_workspace(&op.a, item) + aligned(op.b.m * op.b.n * item),
+                      plan_lanes(OP_TRIANGULAR, op.a.m, nb, lanes), NULL)
+    return x, codes
 
 
 cdef int cholesky_inverse_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcept nogil:
     cdef const CholeskyOp *op = <const CholeskyOp *>op_
     cdef Py_ssize_t n = op.a.m, r, c
     load_slice[lapack_t](&op.a, i, ws)
-    cdef int info = potri[lapack_t](b'L' if op.upper else b'U', n, ws, n)
+    cdef int info = potri[lapack_t](b'L' if op.upper else b'U', n, ws, max(n, 1))
     if info != 0:
         fill_nan[lapack_t](&op.out, i, ws)
         return info

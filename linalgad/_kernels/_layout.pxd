@@ -143,6 +143,33 @@ cdef inline void store_slice_t(const Slices *s, Py_ssize_t i, const lapack_t *sr
     store[lapack_t](at(s, i), s.cs, s.rs, s.n, s.m, src)
 
 
+cdef inline lapack_t *operand(const Slices *s, Py_ssize_t i, lapack_t *buffer, bint *by_rows,
+                              blas_int *ld) noexcept nogil:
+    """Slice i for reading only: in place if its rows or columns are contiguous, else copied by rows."""
+    cdef npy_intp item = sizeof(lapack_t)
+    if s.cs == item and s.rs % item == 0 and s.rs >= s.n * item:
+        by_rows[0] = True
+        ld[0] = s.rs // item
+        return <lapack_t *>at(s, i)
+    if s.rs == item and s.cs % item == 0 and s.cs >= s.m * item:
+        by_rows[0] = False
+        ld[0] = s.cs // item
+        return <lapack_t *>at(s, i)
+    by_rows[0] = True
+    ld[0] = max(s.n, 1)
+    load_slice[lapack_t](s, i, buffer)
+    return buffer
+
+
+cdef inline int zero_on_diagonal(const lapack_t *a, Py_ssize_t n, Py_ssize_t ld) noexcept nogil:
+    """Position, from 1, of the first zero on the diagonal of a stored factor; 0 if there is none."""
+    cdef Py_ssize_t i
+    for i in range(n):
+        if a[i * ld + i] == 0:
+            return i + 1
+    return 0
+
+
 cdef inline void fill_nan(const Slices *s, Py_ssize_t i, lapack_t *tag) noexcept nogil:
     """Fill slice i with NaN; `tag` only selects the type."""
     cdef Py_ssize_t r, c

@@ -146,3 +146,33 @@ def check_outs(fn, out, specs, inputs):
 def real_dtype(dtype):
     """The real dtype that belongs to a kernel dtype."""
     return KERNEL_DTYPES[dtype.itemsize // (2 if dtype.kind == "c" else 1) == 8]
+
+
+def transposition(fn, trans):
+    """0, 1 or 2 of a `trans` argument: the matrix, its transpose, its conjugate transpose."""
+    if isinstance(trans, str) or trans in (0, 1, 2):
+        code = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}.get(trans)
+        if code is not None:
+            return code
+    raise ValueError(f"{fn}: trans must be 0, 1, 2, 'N', 'T' or 'C', got {trans!r}")
+
+
+def as_pivots(fn, piv, lu):
+    """Row interchanges of `lu_factor` as int32; the kernel checks their range."""
+    p = np.asarray(piv)
+    if p.dtype.kind not in "iu":
+        raise TypeError(f"{fn}: the pivots must be integers, got dtype {p.dtype}")
+    if p.ndim < 1 or p.shape[-1] != lu.shape[-1]:
+        raise ValueError(f"{fn}: the pivots must have {lu.shape[-1]} entries for factors of shape {lu.shape}, "
+                         f"got shape {p.shape}")
+    if p.dtype == np.int32 and p.dtype.isnative and p.flags.aligned:
+        return p
+    narrow = p.astype(np.int32)
+    if (narrow != p).any():
+        raise bad_pivots(fn)
+    return narrow
+
+
+def bad_pivots(fn):
+    """The error for row interchanges that do not fit the matrix."""
+    return ValueError(f"{fn}: the pivots must be row interchanges as lu_factor returns them: entry i between i and N-1")

@@ -1,0 +1,161 @@
+"""Determinants by LU, a LAPACK call a slice, as a mantissa and an exponent of two.
+
+The product of the pivots is kept as mantissa 2^exponent, so it overflows or underflows only where the
+determinant does. Rows of extreme size are scaled by powers of two first, which is exact and keeps the
+elimination itself in range.
+"""
+from libc.math cimport frexp, ldexp, log, fabs, sqrt, INFINITY
+cimport numpy as cnp
+from numpy cimport ndarray
+
+from ._types cimport lapack_t, blas_int, complex64_t, complex128_t
+from ._layout cimport Slices, slices, at, load_slice, batch_size, aligned, empty, real_of
+from ._lanes cimport lane_fn, of_type, plan_lanes, run_lanes, OP_LU
+from ._lapack_solve cimport getrf
+
+cnp.import_array()
+
+
+cdef struct DetOp:
+    Slices a
+    Slices det          # or the sign
+    Slices log          # of the modulus
+    bint split          # write sign and logarithm
+
+
+cdef struct Product:
+    double re, im
+    Py_ssize_t exponent
+
+
+cdef inline size_t det_workspace(const Slices *a, size_t item) noexcept nogil:
+    """Bytes of one lane: a | pivots."""
+    return aligned(a.m * a.m * item) + aligned(a.m * sizeof(blas_int))
+
+
+cdef inline bint in_range(double re, double im) noexcept nogil:
+    """Whether products of two such numbers need no thought."""
+    cdef double size = max(fabs(re), fabs(im))
+    return 1e-140 < size < 1e140
+
+
+cdef inline void normalize(double *re, double *im, Py_ssize_t *exponent) noexcept nogil:
+    cdef int e
+    frexp(max(fabs(re[0]), fabs(im[0])), &e)
+    re[0] = ldexp(re[0], -e)
+    im[0] = ldexp(im[0], -e)
+    exponent[0] += e
+
+
+cdef inline void multiply(Product *p, double re, double im) noexcept nogil:
+    """p *= re + i im."""
+    cdef double t = p.re
+    if not in_range(re, im):
+        normalize(&re, &im, &p.exponent)
+    p.re = t * re - p.im * im
+    p.im = t * im + p.im * re
+    if not in_range(p.re, p.im):
+        normalize(&p.re, &p.im, &p.exponent)
+
+
+cdef inline Py_ssize_t scale_rows(lapack_t *a, Py_ssize_t n) noexcept nogil:
+    """Scale rows whose largest entry is extreme to about 1; the sum of the exponents taken out."""
+    cdef Py_ssize_t r, c, total = 0
+    cdef int e, most = 80 if lapack_t is float or lapack_t is complex64_t else 680
+    cdef double big
+    for r in range(n):
+        big = 0
+        for c in range(n):
+            if lapack_t is float or lapack_t is double:
+                big = max(big, fabs(a[r * n + c]))
+            else:
+                big = max(big, max(fabs(a[r * n + c].real), fabs(a[r * n + c].imag)))
+        if big == 0 or not big < INFINITY:
+            continue
+        frexp(big, &e)
+        if -most < e < most:
+            continue
+        total += e
+        for c in range(n):
+            if lapack_t is float or lapack_t is double:
+                a[r * n + c] = <lapack_t>ldexp(a[r * n + c], -e)
+            else:
+                a[r * n + c].real = ldexp(a[r * n + c].real, -e)
+                a[r * n + c].imag = ldexp(a[r * n + c].imag, -e)
+    return total
+
+
+cdef int det_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcept nogil:
+    cdef const DetOp *op = <const DetOp *>op_
+    cdef Py_ssize_t n = op.a.m, j
+    cdef blas_int *ipiv = <blas_int *>(<char *>ws + aligned(n * n * sizeof(lapack_t)))
+    cdef Product p
+    load_slice[lapack_t](&op.a, i, ws)
+    p.re = 1
+    p.im = 0
+    p.exponent = scale_rows[lapack_t](ws, n)
+    getrf[lapack_t](n, n, ws, max(n, 1), ipiv)
+    for j in range(n):
+        if lapack_t is float or lapack_t is double:
+            multiply(&p, -ws[j * n + j] if ipiv[j] != j + 1 else ws[j * n + j], 0)
+        elif ipiv[j] != j + 1:
+            multiply(&p, -ws[j * n + j].real, -ws[j * n + j].imag)
+        else:
+            multiply(&p, ws[j * n + j].real, ws[j * n + j].imag)
+    if op.split:
+        write_split[lapack_t](op, i, &p, ws)
+    else:
+        write[lapack_t](at(&op.det, i), scaled(p.re, p.exponent), scaled(p.im, p.exponent), ws)
+    return 0
+
+
+cdef inline double scaled(double x, Py_ssize_t exponent) noexcept nogil:
+    return ldexp(x, <int>max(min(exponent, 1 << 20), -(1 << 20)))
+
+
+cdef inline void write(char *p, double re, double im, lapack_t *tag) noexcept nogil:
+    """p[0] = re + i im; `tag` only selects the type."""
+    if lapack_t is float or lapack_t is double:
+        (<lapack_t *>p)[0] = <lapack_t>re
+    else:
+        (<lapack_t *>p)[0].real = re
+        (<lapack_t *>p)[0].imag = im
+
+
+cdef inline void write_split(const DetOp *op, Py_ssize_t i, const Product *p, lapack_t *tag) noexcept nogil:
+    cdef double size = sqrt(p.re * p.re + p.im * p.im)
+    cdef double logarithm = log(size) + p.exponent * 0.693147180559945309417 if size != 0 else -INFINITY
+    if size == 0:
+        write[lapack_t](at(&op.det, i), 0, 0, tag)
+    elif lapack_t is float or lapack_t is double:
+        write[lapack_t](at(&op.det, i), p.re / fabs(p.re), 0, tag)
+    else:
+        write[lapack_t](at(&op.det, i), p.re / size, p.im / size, tag)
+    if lapack_t is float or lapack_t is complex64_t:
+        (<float *>at(&op.log, i))[0] = <float>logarithm
+    else:
+        (<double *>at(&op.log, i))[0] = logarithm
+
+
+def det(ndarray a, bint split, out, lanes):
+    """Determinants, or their (sign, logarithm) if `split`."""
+    cdef DetOp op
+    cdef int t = cnp.PyArray_TYPE(a)
+    cdef ndarray d, logarithm = None
+    if out is None:
+        d = empty(a, 2, 0, 0, 0, t)
+        if split:
+            logarithm = empty(a, 2, 0, 0, 0, real_of(t))
+    else:
+        d, logarithm = out
+    op.a = slices(a, 2, a, 2)
+    op.det = slices(d, 0, a, 2)
+    op.split = split
+    if split:
+        op.log = slices(logarithm, 0, a, 2)
+    cdef lane_fn lane = of_type(t, <lane_fn>det_lane[float], <lane_fn>det_lane[double],
+                                <lane_fn>det_lane[complex64_t], <lane_fn>det_lane[complex128_t])
+    cdef Py_ssize_t nb = batch_size(&op.a)
+    run_lanes(lane, &op, nb, det_workspace(&op.a, cnp.PyArray_ITEMSIZE(a)),
+              plan_lanes(OP_LU, op.a.m, nb, lanes), NULL)
+    return d, logarithm

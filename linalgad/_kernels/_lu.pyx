@@ -1,0 +1,189 @@
+"""LU with partial pivoting, and solving with its factors, a LAPACK call a slice."""
+cimport numpy as cnp
+from numpy cimport ndarray
+
+from ._types cimport lapack_t, blas_int, complex64_t, complex128_t
+from ._layout cimport (
+    Slices, slices, at, load_slice_t, store_slice, store_slice_t, operand, zero_on_diagonal, fill_nan, batch_size,
+    aligned, empty, real_of, new,
+)
+from ._lanes cimport lane_fn, of_type, codes_pointer, plan_lanes, run_lanes, OP_LU, OP_TRIANGULAR
+from ._lapack_solve cimport getrf, getrs
+
+cnp.import_array()
+
+cdef enum:
+    BAD_PIVOT = 1 << 29
+
+
+cdef struct LuOp:
+    Slices a            # the matrix, or its factors where they are given
+    Slices lu, piv
+    Slices p, l, u
+    Slices b, out
+    bint permute_l, p_indices
+    char trans
+
+
+cdef inline size_t lu_workspace(const Slices *a, size_t item) noexcept nogil:
+    """Bytes of one lane: factors | row interchanges | row order."""
+    return (aligned(a.m * a.n * item) + aligned(min(a.m, a.n) * sizeof(blas_int))
+            + aligned(a.m * sizeof(Py_ssize_t)))
+
+
+cdef int lu_factor_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcept nogil:
+    cdef const LuOp *op = <const LuOp *>op_
+    cdef Py_ssize_t m = op.a.m, n = op.a.n, j
+    cdef blas_int *ipiv = <blas_int *>(<char *>ws + aligned(m * n * sizeof(lapack_t)))
+    cdef char *piv = at(&op.piv, i)
+    load_slice_t[lapack_t](&op.a, i, ws)
+    cdef int info = getrf[lapack_t](m, n, ws, max(m, 1), ipiv)
+    store_slice_t[lapack_t](&op.lu, i, ws)
+    for j in range(min(m, n)):
+        (<int *>(piv + j * op.piv.rs))[0] = ipiv[j] - 1
+    return info
+
+
+def lu_factor(ndarray a, out, lanes, info):
+    """Factor stacks of matrices; returns (lu, piv)."""
+    cdef LuOp op
+    cdef int t = cnp.PyArray_TYPE(a)
+    cdef ndarray lu, piv
+    cdef int nd = cnp.PyArray_NDIM(a)
+    if out is None:
+        lu = empty(a, 0, 0, 0, 0, t)
+        piv = empty(a, 2, 1, min(cnp.PyArray_DIM(a, nd - 2), cnp.PyArray_DIM(a, nd - 1)), 0, cnp.NPY_INT32)
+    else:
+        lu, piv = out
+    op.a = slices(a, 2, a, 2)
+    op.lu = slices(lu, 2, a, 2)
+    op.piv = slices(piv, 1, a, 2)
+    cdef lane_fn lane = of_type(t, <lane_fn>lu_factor_lane[float], <lane_fn>lu_factor_lane[double],
+                                <lane_fn>lu_factor_lane[complex64_t], <lane_fn>lu_factor_lane[complex128_t])
+    cdef Py_ssize_t nb = batch_size(&op.a)
+    run_lanes(lane, &op, nb, lu_workspace(&op.a, cnp.PyArray_ITEMSIZE(a)),
+              plan_lanes(OP_LU, (<double>op.a.m * op.a.n * min(op.a.m, op.a.n)) ** (1.0 / 3), nb, lanes),
+              codes_pointer(info))
+    return lu, piv
+
+
+cdef inline void row_order(const blas_int *ipiv, Py_ssize_t k, Py_ssize_t m, Py_ssize_t *order) noexcept nogil:
+    """order[i]: the row of A that the interchanges bring to row i."""
+    cdef Py_ssize_t i
+    for i in range(m):
+        order[i] = i
+    for i in range(k):
+        order[i], order[ipiv[i] - 1] = order[ipiv[i] - 1], order[i]
+
+
+cdef int lu_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcept nogil:
+    cdef const LuOp *op = <const LuOp *>op_
+    cdef Py_ssize_t m = op.a.m, n = op.a.n, k = min(m, n), r, c, row
+    cdef blas_int *ipiv = <blas_int *>(<char *>ws + aligned(m * n * sizeof(lapack_t)))
+    cdef Py_ssize_t *order = <Py_ssize_t *>(<char *>ipiv + aligned(k * sizeof(blas_int)))
+    cdef char *l = at(&op.l, i)
+    cdef char *u = at(&op.u, i)
+    cdef char *p
+    load_slice_t[lapack_t](&op.a, i, ws)
+    getrf[lapack_t](m, n, ws, max(m, 1), ipiv)
+    row_order(ipiv, k, m, order)
+    for c in range(k):
+        for r in range(m):
+            row = order[r] if op.permute_l else r
+            (<lapack_t *>(l + row * op.l.rs + c * op.l.cs))[0] = ws[c * m + r] if r > c else r == c
+    for c in range(n):
+        for r in range(k):
+            (<lapack_t *>(u + r * op.u.rs + c * op.u.cs))[0] = ws[c * m + r] if r <= c else 0
+    if op.permute_l:
+        return 0
+    p = at(&op.p, i)
+    if op.p_indices:
+        for r in range(m):
+            (<cnp.npy_intp *>(p + order[r] * op.p.rs))[0] = r
+        return 0
+    for c in range(m):
+        for r in range(m):
+            if lapack_t is float or lapack_t is complex64_t:
+                (<float *>(p + r * op.p.rs + c * op.p.cs))[0] = order[c] == r
+            else:
+                (<double *>(p + r * op.p.rs + c * op.p.cs))[0] = order[c] == r
+    return 0
+
+
+def lu(ndarray a, bint permute_l, bint p_indices, out, lanes):
+    """Factor stacks of matrices; returns (p, l, u), p None where it is applied to l."""
+    cdef LuOp op
+    cdef int t = cnp.PyArray_TYPE(a)
+    cdef int nd = cnp.PyArray_NDIM(a)
+    cdef Py_ssize_t m = cnp.PyArray_DIM(a, nd - 2), n = cnp.PyArray_DIM(a, nd - 1), k = min(m, n)
+    cdef ndarray p = None, l, u
+    if out is not None:
+        p, l, u = out
+    else:
+        l = empty(a, 2, 2, m, k, t)
+        u = empty(a, 2, 2, k, n, t)
+        if p_indices:
+            p = empty(a, 2, 1, m, 0, cnp.NPY_INTP)
+        elif not permute_l:
+            p = empty(a, 2, 2, m, m, real_of(t))
+    op.a = slices(a, 2, a, 2)
+    op.l = slices(l, 2, a, 2)
+    op.u = slices(u, 2, a, 2)
+    if p is not None:
+        op.p = slices(p, 1 if p_indices else 2, a, 2)
+    op.permute_l = permute_l
+    op.p_indices = p_indices
+    cdef lane_fn lane = of_type(t, <lane_fn>lu_lane[float], <lane_fn>lu_lane[double],
+                                <lane_fn>lu_lane[complex64_t], <lane_fn>lu_lane[complex128_t])
+    cdef Py_ssize_t nb = batch_size(&op.a)
+    run_lanes(lane, &op, nb, lu_workspace(&op.a, cnp.PyArray_ITEMSIZE(a)),
+              plan_lanes(OP_LU, (<double>m * n * k) ** (1.0 / 3), nb, lanes), NULL)
+    return p, l, u
+
+
+cdef int lu_solve_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcept nogil:
+    cdef const LuOp *op = <const LuOp *>op_
+    cdef Py_ssize_t n = op.a.m, k = op.b.n, j
+    cdef size_t item = sizeof(lapack_t)
+    cdef blas_int *ipiv = <blas_int *>(<char *>ws + aligned(n * n * item))
+    cdef lapack_t *x = <lapack_t *>(<char *>ws + lu_workspace(&op.a, item))
+    cdef lapack_t *a = ws
+    cdef char *piv = at(&op.piv, i)
+    cdef blas_int ld = max(n, 1)
+    for j in range(n):
+        ipiv[j] = (<int *>(piv + j * op.piv.rs))[0] + 1
+        if not j < ipiv[j] <= n:
+            return BAD_PIVOT
+    # The factors must be read by columns; only then do they serve in place.
+    if op.a.rs == <cnp.npy_intp>item and op.a.cs >= op.a.rs * n and op.a.cs % <cnp.npy_intp>item == 0:
+        a = <lapack_t *>at(&op.a, i)
+        ld = op.a.cs // <cnp.npy_intp>item
+    else:
+        load_slice_t[lapack_t](&op.a, i, ws)
+    cdef int info = zero_on_diagonal[lapack_t](a, n, ld)
+    if info != 0:
+        fill_nan[lapack_t](&op.out, i, ws)
+        return info
+    load_slice_t[lapack_t](&op.b, i, x)
+    getrs[lapack_t](op.trans, n, k, a, ld, ipiv, x, max(n, 1))
+    store_slice_t[lapack_t](&op.out, i, x)
+    return 0
+
+
+def lu_solve(ndarray lu, ndarray piv, ndarray b, tuple shape, trans, out, lanes):
+    """Solve with the factors of lu_factor; returns (x, codes)."""
+    cdef LuOp op
+    cdef int t = cnp.PyArray_TYPE(lu)
+    cdef int core = 1 if cnp.PyArray_NDIM(b) == 1 else 2
+    cdef ndarray x = new(shape, t) if out is None else out
+    op.a = slices(lu, 2, x, core)
+    op.piv = slices(piv, 1, x, core)
+    op.b = slices(b, core, x, core)
+    op.out = slices(x, core, x, core)
+    op.trans = ord(trans)
+    cdef lane_fn lane = of_type(t, <lane_fn>lu_solve_lane[float], <lane_fn>lu_solve_lane[double],
+                                <lane_fn>lu_solve_lane[complex64_t], <lane_fn>lu_solve_lane[complex128_t])
+    cdef Py_ssize_t nb = batch_size(&op.out), item = cnp.PyArray_ITEMSIZE(lu)
+    codes = run_lanes(lane, &op, nb, lu_workspace(&op.a, item) + aligned(op.b.m * op.b.n * item),
+                      plan_lanes(OP_TRIANGULAR, op.a.m, nb, lanes), NULL)
+    return x, codes

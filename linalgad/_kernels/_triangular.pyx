@@ -1,0 +1,80 @@
+"""Triangular systems, a LAPACK call a slice.
+
+A row-major matrix is its transpose to LAPACK, so upper and lower change places and so do the plain
+and the transposed system; the Hermitian-transposed system is the plain one of the conjugates.
+"""
+cimport numpy as cnp
+from numpy cimport ndarray
+
+from ._types cimport lapack_t, blas_int, complex64_t, complex128_t
+from ._layout cimport (
+    Slices, slices, load_slice, load_slice_t, store_slice_t, operand, fill_nan, clear_triangle, all_finite,
+    batch_size, aligned, conj_all, new,
+)
+from ._lanes cimport lane_fn, of_type, codes_pointer, plan_lanes, run_lanes, OP_TRIANGULAR
+from ._lapack_solve cimport trtrs
+
+cnp.import_array()
+
+
+cdef struct TriangularOp:
+    Slices a, b, out
+    bint lower, unit
+    int trans           # 0: a, 1: a^T, 2: a^H
+
+
+cdef inline size_t triangular_workspace(const TriangularOp *op, size_t item) noexcept nogil:
+    """Bytes of one lane: a | b."""
+    return aligned(op.a.m * op.a.m * item) + aligned(op.a.m * op.b.n * item)
+
+
+cdef int solve_triangular_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcept nogil:
+    cdef const TriangularOp *op = <const TriangularOp *>op_
+    cdef Py_ssize_t n = op.a.m, k = op.b.n
+    cdef lapack_t *x = <lapack_t *>(<char *>ws + aligned(n * n * sizeof(lapack_t)))
+    cdef bint by_rows
+    cdef blas_int ld
+    cdef char trans
+    cdef lapack_t *a = operand[lapack_t](&op.a, i, ws, &by_rows, &ld)
+    cdef bint conjugate = op.trans == 2 and by_rows
+    if by_rows:
+        trans = b'T' if op.trans == 0 else b'N'
+    else:
+        trans = b'N' if op.trans == 0 else b'T' if op.trans == 1 else b'C'
+    load_slice_t[lapack_t](&op.b, i, x)
+    if conjugate:
+        conj_all[lapack_t](x, n * k)
+    cdef int info = trtrs[lapack_t](b'L' if op.lower != by_rows else b'U', trans, b'U' if op.unit else b'N', n, k,
+                                    a, ld, x, max(n, 1))
+    if info != 0:
+        load_slice[lapack_t](&op.a, i, ws)
+        clear_triangle[lapack_t](op.lower, n, ws)
+        if not all_finite[lapack_t](ws, n * n):
+            info = 0
+        fill_nan[lapack_t](&op.out, i, ws)
+        return info
+    if conjugate:
+        conj_all[lapack_t](x, n * k)
+    store_slice_t[lapack_t](&op.out, i, x)
+    return 0
+
+
+def solve_triangular(ndarray a, ndarray b, tuple shape, bint lower, int trans, bint unit, out, lanes, info):
+    """Solve triangular systems; returns (x, codes)."""
+    cdef TriangularOp op
+    cdef int t = cnp.PyArray_TYPE(a)
+    cdef int core = 1 if cnp.PyArray_NDIM(b) == 1 else 2
+    cdef ndarray x = new(shape, t) if out is None else out
+    op.a = slices(a, 2, x, core)
+    op.b = slices(b, core, x, core)
+    op.out = slices(x, core, x, core)
+    op.lower = lower
+    op.trans = trans
+    op.unit = unit
+    cdef lane_fn lane = of_type(t, <lane_fn>solve_triangular_lane[float], <lane_fn>solve_triangular_lane[double],
+                                <lane_fn>solve_triangular_lane[complex64_t],
+                                <lane_fn>solve_triangular_lane[complex128_t])
+    cdef Py_ssize_t nb = batch_size(&op.out)
+    codes = run_lanes(lane, &op, nb, triangular_workspace(&op, cnp.PyArray_ITEMSIZE(a)),
+                      plan_lanes(OP_TRIANGULAR, op.a.m, nb, lanes), codes_pointer(info))
+    return x, codes
