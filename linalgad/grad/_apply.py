@@ -87,7 +87,8 @@ def hvp(fun, primals, tangents, cotangents, **kw):
     cotangents : structure of the outputs, or callable
         Held constant if arrays. A callable ``outputs -> cotangents`` is evaluated on dual outputs, so that
         its dependence on them counts too: with the gradient of a loss l it gives the Hessian of l(fun(x))
-        times the tangents. Operators, indexing and the functions of ``linalgad.grad.xp`` work on duals.
+        times the tangents. Operators, indexing and the functions of ``linalgad.grad.xp`` work on duals. At
+        repeated values the outputs it sees are in a basis that suits the tangents.
 
     Returns
     -------
@@ -96,9 +97,12 @@ def hvp(fun, primals, tangents, cotangents, **kw):
     """
     args, places = _leaves(primals)
     level = level_of(*args) + 1
-    duals = [join(x, t, level) for x, t in zip(args, _match(tangents, primals, args, "tangents"), strict=True)]
-    outputs, pullback = vjp(fun, *_regroup(duals, places, primals), **kw)
-    grads = pullback(cotangents(outputs) if callable(cotangents) else cotangents)
+    tangents = _match(tangents, primals, args, "tangents")
+    duals = tuple(join(x, t, level) for x, t in zip(args, tangents, strict=True))
+    record, opt, kw = _prepare(fun, kw)
+    outputs, aux = _forward(record, duals, kw, opt, align=callable(cotangents))
+    pullback = Pullback(record, Call(duals, outputs, aux, kw, opt), places, _wanted(None, record, places))
+    grads = pullback(cotangents(record.pack(outputs, kw)) if callable(cotangents) else cotangents)
     return tuple(_tangent_or_zero(g, level) for g in grads)
 
 
@@ -134,7 +138,7 @@ class Pullback:
 
 # ------------------------------------------------------------------ the forward, at any level
 
-def _forward(record, args, kw, opt):
+def _forward(record, args, kw, opt, align=False):
     """Outputs (dual where the arguments are) and aux, with one factorisation at the bottom."""
     level = level_of(*args)
     if not level:
@@ -143,8 +147,11 @@ def _forward(record, args, kw, opt):
             _refuse_failed(record, outputs)
         return outputs, aux
     primals = tuple(primal_of(x, level) for x in args)
+    tangents = tuple(tangent_of(x, level) for x in args)
     outputs, aux = _forward(record, primals, kw, opt)
-    douts = record.jvp(Call(primals, outputs, aux, kw, opt), tuple(tangent_of(x, level) for x in args))
+    if align and record.align and not level_of(*primals):
+        outputs, aux = record.align(Call(primals, outputs, aux, kw, opt), tangents)
+    douts = record.jvp(Call(primals, outputs, aux, kw, opt), tangents)
     return tuple(join(y, dy, level) for y, dy in zip(outputs, douts, strict=True)), aux
 
 
@@ -183,12 +190,6 @@ def _array(x):
     if x.dtype.kind == "b":
         return x.astype(np.float64)
     return x.astype(np.float32) if x.dtype == np.float16 else x
-
-
-def _regroup(flat, places, like):
-    """The inverse of `_leaves`."""
-    groups = [tuple(x for x, p in zip(flat, places, strict=True) if p == i) for i in range(len(like))]
-    return tuple(g if isinstance(x, tuple) else g[0] for g, x in zip(groups, like, strict=True))
 
 
 def _match(tangents, primals, args, word):

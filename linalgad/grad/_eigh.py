@@ -2,6 +2,7 @@
 from . import _gap
 from . import _spectral as spectral
 from . import _xp as xp
+from ._align import aligned
 from ._dual import join, level_of, primal_of, primitive, tangent_of
 from ._forward import public
 from ._table import Capability, Record, register
@@ -78,6 +79,12 @@ def _spectral_sum(out, primals, tangents, *, spectrum, opt):
     return v @ inner @ xp.H(v)
 
 
+def aligned_spectrum(da, w, v):
+    """(w, v) with the basis of repeated eigenvalues that diagonalises the perturbation `da`."""
+    r = aligned(xp.herm(xp.H(v) @ (da @ v)), _gap.unresolved(_gap.gaps(w / spectral.top_scale(w))))
+    return (w, v) if r is None else (w, v @ r)
+
+
 # ------------------------------------------------------------------ table
 
 def _columns(kw, n):
@@ -123,6 +130,18 @@ def _eigh_vjp(call, cotangents, needs):
     return (ga,), info
 
 
+def _eigh_align(call, tangents):
+    if call.aux is None:
+        return aligned_spectrum(tangents[0], *call.outputs), None
+    w, v = spectrum = aligned_spectrum(tangents[0], *call.aux)
+    part = _columns(call.kw, w.shape[-1])
+    return (w[..., part], v[..., part]), spectrum
+
+
+def _eigvalsh_align(call, tangents):
+    return call.outputs, aligned_spectrum(tangents[0], *call.aux)
+
+
 def _eigvalsh_forward(args, kw):
     spectrum = _whole_spectrum(args[0], kw)
     return (spectrum[0][..., _columns(kw, spectrum[0].shape[-1])],), spectrum
@@ -166,9 +185,11 @@ _TRACE = "the tangents of a repeated eigenvalue sum to the trace of its block"
 
 register(Record(
     name="eigh", forward=_eigh_forward, jvp=_eigh_jvp, vjp=_eigh_vjp, pack=_result, project=_project,
+    align=_eigh_align,
     capabilities=(Capability("eigenvalues", caveat=_TRACE), Capability("eigenvectors", caveat=_TIE)),
 ))
 register(Record(
     name="eigvalsh", forward=_eigvalsh_forward, jvp=_eigvalsh_jvp, vjp=_eigvalsh_vjp, remember=None,
+    align=_eigvalsh_align,
     capabilities=(Capability("eigenvalues", caveat=_TRACE),),
 ))

@@ -3,6 +3,7 @@ from .._lib import _tols
 from . import _gap
 from . import _spectral as spectral
 from . import _xp as xp
+from ._align import aligned
 from ._dual import join, level_of, primal_of, primitive, tangent_of
 from ._forward import public
 from ._table import Capability, Record, register
@@ -178,6 +179,17 @@ def _singular_sum(out, primals, tangents, *, factors, opt):
     return dg if right is None else dg + (u * slope) @ xp.H(right)
 
 
+def aligned_svd(da, u, s, vh, opt):
+    """(u, s, vh) with the basis of repeated non-zero values that diagonalises the perturbation `da`."""
+    k = s.shape[-1]
+    u1, u2 = _halves(u, k)
+    v1, v2 = _halves(xp.H(vh), k)
+    _, unit, _, _, null = _scaled(s, u.shape[-2], vh.shape[-1], opt)
+    close = _gap.unresolved(_gap.gaps(unit)) & ~(spectral.column(null) & spectral.row(null))
+    r = aligned(xp.herm(xp.H(u1) @ da @ v1), close)
+    return (u, s, vh) if r is None else (_joined(u1 @ r, u2), s, xp.H(_joined(v1 @ r, v2)))
+
+
 # ------------------------------------------------------------------ table
 
 def _svd_forward(args, kw):
@@ -210,6 +222,14 @@ def _svdvals_vjp(call, cotangents, needs):
     u, s, vh = call.aux
     ga = singular_sum(call.args[0], cotangents[0], factors=call.aux, opt=call.opt)
     return (ga,), _values_info(cotangents[0], s, u, vh, call.opt)
+
+
+def _svd_align(call, tangents):
+    return aligned_svd(tangents[0], *call.outputs, call.opt), None
+
+
+def _svdvals_align(call, tangents):
+    return call.outputs, aligned_svd(tangents[0], *call.aux, call.opt)
 
 
 def _project(call, cotangents):
@@ -260,10 +280,12 @@ _TRACE = "the tangents of a repeated value sum to the trace of its block"
 
 _VALUES = register(Record(
     name="svdvals", forward=_svdvals_forward, jvp=_svdvals_jvp, vjp=_svdvals_vjp, remember=None,
+    align=_svdvals_align,
     capabilities=(Capability("S", caveat=_TRACE + "; a subgradient at 0"),),
 ))
 _VECTORS = register(Record(
     name="svd", forward=_svd_forward, jvp=_svd_jvp, vjp=_svd_vjp, pack=_result, project=_project,
+    align=_svd_align,
     variant=lambda kw: _VECTORS if kw.get("compute_uv", True) else _VALUES,
     capabilities=(Capability("U", caveat=_TIE + "; extra columns of a full U through their projector only"),
                   Capability("S", caveat=_TRACE),

@@ -67,6 +67,9 @@ class Record:
         ``variant(kw) -> Record``: the record that serves these keywords (svd without vectors is svdvals).
     project : callable
         ``project(call, cotangents) -> cotangents`` without their gauge-dependent part.
+    align : callable or None
+        ``align(call, tangents) -> (outputs, aux)``: the same results in the basis of repeated values that
+        diagonalises the perturbation, for second derivatives of a loss that is given as a function.
     match : callable or None
         ``match(outputs, like) -> (..., N) integers`` that put the last axis of all outputs into the order of
         `like`, for functions whose order is not continuous (eig).
@@ -88,6 +91,7 @@ class Record:
     remember: Callable | None = lambda args, outputs, kw: None
     variant: Callable | None = None
     project: Callable = lambda call, cotangents: cotangents
+    align: Callable | None = None
     match: Callable | None = None
     inexact: tuple = (0,)
     compiled: dict = field(default_factory=dict)

@@ -1,0 +1,42 @@
+"""Bases of repeated values that diagonalise a perturbation, for second derivatives at ties."""
+import numpy as np
+
+from ._forward import public
+
+
+def aligned(coupling, close):
+    """Unitary R, block diagonal over the clusters, with R^H C R diagonal inside every cluster.
+
+    Parameters
+    ----------
+    coupling : ndarray (..., N, N)
+        The Hermitian couplings C of a sorted spectrum.
+    close : ndarray of bool (..., N, N)
+        The pairs that are tied.
+
+    Returns
+    -------
+    ndarray (..., N, N) or None
+        None where nothing is tied.
+
+    Notes
+    -----
+    In a basis that diagonalises the perturbation the values move by the diagonal of C alone, as in degenerate
+    perturbation theory, so that functions of a tied block get their true second derivative. The basis of a
+    repeated value is free, and a loss that is differentiable there does not see the change.
+    """
+    if not close.any():
+        return None
+    n = coupling.shape[-1]
+    i = np.arange(n)
+    cluster = np.zeros(close.shape[:-1], int)
+    cluster[..., 1:] = np.cumsum(~close[..., i[:-1], i[1:]], axis=-1)
+    same = cluster[..., :, None] == cluster[..., None, :]
+    inside = np.where(same & (close | np.eye(n, dtype=bool)), coupling, 0)
+    # A shift that grows from cluster to cluster keeps their vectors apart and in order.
+    size = np.max(np.abs(inside), axis=(-2, -1), keepdims=True)
+    unit = np.where(size > 0, size, 1)
+    blocks = inside / unit + 4 * n * np.eye(n) * cluster[..., None, :]
+    r = public("eigh")(blocks.astype(coupling.dtype))[1]
+    alone = np.count_nonzero(same, axis=-2, keepdims=True) == 1
+    return np.where(alone, np.eye(n, dtype=r.dtype), np.where(same, r, 0))
