@@ -4,6 +4,8 @@ Every function takes stacks of matrices, ``(..., M, N)``.
 
 Singular values
     svd, svdvals
+Eigenvalues
+    eigh, eigvalsh
 QR
     qr
 Cholesky
@@ -17,6 +19,7 @@ Errors
 """
 from ._cholesky import cholesky, cholesky_ex, cholesky_inverse, cholesky_solve
 from ._det import det, slogdet
+from ._eigh import eigh, eigvalsh
 from ._inv import inv, inv_ex
 from ._lib._errors import LinAlgError
 from ._lib._lanes import clear_workspace, get_lanes, lanes, set_lanes, workspace_info
@@ -30,6 +33,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "svd", "svdvals",
+    "eigh", "eigvalsh",
     "qr",
     "cholesky", "cholesky_ex", "cholesky_solve", "cholesky_inverse",
     "lu", "lu_factor", "lu_factor_ex", "lu_solve", "solve", "solve_ex", "solve_triangular",

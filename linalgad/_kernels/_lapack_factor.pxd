@@ -5,6 +5,7 @@ name. Cython has no type "the real type of lapack_t", so real buffers of complex
 `rwork`) are `void *` here and cast in the branch that knows; real routines ignore `rwork`. Index the
 fused name in a call, `gesdd[lapack_t](b'S', ...)`: without it a character literal does not coerce.
 """
+cimport scipy.linalg.cython_blas as blas
 cimport scipy.linalg.cython_lapack as lapack
 
 from ._types cimport lapack_t, blas_int, complex64_t
@@ -195,3 +196,32 @@ cdef inline blas_int syevr(char jobz, char uplo, blas_int n, lapack_t *a, blas_i
         lapack.zheevr(&jobz, &chosen, &uplo, &n, a, &lda, &d0, &d0, &il, &iu, &d0, &found, <double *>w, z, &ldz,
                       isuppz, work, &lwork, <double *>rwork, &lrwork, iwork, &liwork, &info)
     return info
+
+
+cdef inline blas_int sygst(blas_int itype, char uplo, blas_int n, lapack_t *a, blas_int lda, lapack_t *b,
+                           blas_int ldb) noexcept nogil:
+    """Reduce a definite generalized eigenproblem to a standard one; `b` has the Cholesky factor."""
+    cdef blas_int info = 0
+    if lapack_t is float:
+        lapack.ssygst(&itype, &uplo, &n, a, &lda, b, &ldb, &info)
+    elif lapack_t is double:
+        lapack.dsygst(&itype, &uplo, &n, a, &lda, b, &ldb, &info)
+    elif lapack_t is complex64_t:
+        lapack.chegst(&itype, &uplo, &n, a, &lda, b, &ldb, &info)
+    else:
+        lapack.zhegst(&itype, &uplo, &n, a, &lda, b, &ldb, &info)
+    return info
+
+
+cdef inline void trmm(char side, char uplo, char trans, char diag, blas_int m, blas_int n, lapack_t *a,
+                      blas_int lda, lapack_t *b, blas_int ldb) noexcept nogil:
+    """Multiply b by a triangular matrix in place."""
+    cdef lapack_t one = 1
+    if lapack_t is float:
+        blas.strmm(&side, &uplo, &trans, &diag, &m, &n, &one, a, &lda, b, &ldb)
+    elif lapack_t is double:
+        blas.dtrmm(&side, &uplo, &trans, &diag, &m, &n, &one, a, &lda, b, &ldb)
+    elif lapack_t is complex64_t:
+        blas.ctrmm(&side, &uplo, &trans, &diag, &m, &n, &one, a, &lda, b, &ldb)
+    else:
+        blas.ztrmm(&side, &uplo, &trans, &diag, &m, &n, &one, a, &lda, b, &ldb)

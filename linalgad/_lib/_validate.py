@@ -1,4 +1,6 @@
 """Checks of arguments: the only place that raises TypeError and ValueError about them."""
+import operator
+
 import numpy as np
 
 from .._kernels._lanes import is_ready
@@ -97,6 +99,32 @@ def as_system(fn, a, b, errors="raise", lanes=None, square=True, names=("a", "b"
     batch = broadcast(fn, ashape[:-2], bshape[:-core], names)
     tail = (ashape[-1],) if core == 1 else (ashape[-1], bshape[-1])
     return a, b, batch + tail
+
+
+def as_pencil(fn, a, b, errors="raise", lanes=None):
+    """Check the two square matrices of a generalized eigenproblem.
+
+    Returns both in their common kernel dtype and the broadcast batch shape.
+    """
+    a = as_matrix(fn, a, errors, lanes, True)
+    b = as_matrix(fn, b, square=True, name="b")
+    if a.dtype != b.dtype:
+        dtype = np.result_type(a.dtype, b.dtype)
+        a, b = as_array(fn, a, "a", dtype), as_array(fn, b, "b", dtype)
+    if a.shape[-1] != b.shape[-1]:
+        raise ValueError(f"{fn}: argument 'b' must be of the order of 'a'; shapes are {a.shape} and {b.shape}")
+    return a, b, broadcast(fn, a.shape[:-2], b.shape[:-2], ("a", "b"))
+
+
+def check_subset(fn, subset, n):
+    """`subset_by_index` as a pair of ints, both ends inclusive."""
+    try:
+        low, high = map(operator.index, subset)
+    except (TypeError, ValueError):
+        raise TypeError(f"{fn}: subset_by_index must be a pair of integers, got {subset!r}") from None
+    if not 0 <= low <= high < n:
+        raise ValueError(f"{fn}: subset_by_index must be (low, high) with 0 <= low <= high < {n}, got {subset!r}")
+    return low, high
 
 
 def broadcast(fn, s, t, names):
