@@ -13,6 +13,8 @@ class LinAlgError(np.linalg.LinAlgError):
         Batch index of every failing slice, in C order; ``((),)`` for a single matrix.
     """
 
+    __module__ = "linalgad"
+
     def __init__(self, message="", indices=()):
         super().__init__(message)
         self.indices = indices
