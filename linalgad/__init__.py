@@ -13,7 +13,7 @@ Cholesky
 LU, linear systems, determinants
     lu, lu_factor, lu_factor_ex, lu_solve, solve, solve_ex, solve_triangular, inv, inv_ex, det, slogdet
 Lanes and workspace
-    lanes, set_lanes, get_lanes, workspace_info, clear_workspace
+    lanes, set_lanes, get_lanes, workspace_info, clear_workspace, show_config
 Errors
     LinAlgError
 """
@@ -21,6 +21,7 @@ from ._cholesky import cholesky, cholesky_ex, cholesky_inverse, cholesky_solve
 from ._det import det, slogdet
 from ._eigh import eigh, eigvalsh
 from ._inv import inv, inv_ex
+from ._lib._config import show_config
 from ._lib._errors import LinAlgError
 from ._lib._lanes import clear_workspace, get_lanes, lanes, set_lanes, workspace_info
 from ._lu import lu, lu_factor, lu_factor_ex, lu_solve
@@ -38,6 +39,6 @@ __all__ = [
     "cholesky", "cholesky_ex", "cholesky_solve", "cholesky_inverse",
     "lu", "lu_factor", "lu_factor_ex", "lu_solve", "solve", "solve_ex", "solve_triangular",
     "inv", "inv_ex", "det", "slogdet",
-    "lanes", "set_lanes", "get_lanes", "workspace_info", "clear_workspace",
+    "lanes", "set_lanes", "get_lanes", "workspace_info", "clear_workspace", "show_config",
     "LinAlgError",
 ]  # fmt: skip

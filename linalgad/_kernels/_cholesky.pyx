@@ -127,7 +127,8 @@ def cholesky_inverse(ndarray c, bint upper, out, lanes):
     op.out = slices(x, 2, c, 2)
     op.upper = upper
     cdef lane_fn lane = of_type(t, <lane_fn>cholesky_inverse_lane[float], <lane_fn>cholesky_inverse_lane[double],
-                                <lane_fn>cholesky_inverse_lane[complex64_t], <lane_fn>cholesky_inverse_lane[complex128_t])
+                                <lane_fn>cholesky_inverse_lane[complex64_t],
+                                <lane_fn>cholesky_inverse_lane[complex128_t])
     cdef Py_ssize_t nb = batch_size(&op.a)
     codes = run_lanes(lane, &op, nb, square_workspace(&op.a, cnp.PyArray_ITEMSIZE(c)),
                       plan_lanes(OP_CHOLESKY, op.a.m, nb, lanes), NULL)

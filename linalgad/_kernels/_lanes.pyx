@@ -213,9 +213,9 @@ def blas_threads():
 
 def pin_cycle(Py_ssize_t repeats):
     """Pin and unpin `repeats` times; the benchmark of the switch."""
-    cdef Py_ssize_t i
+    cdef Py_ssize_t _i
     with nogil:
-        for i in range(repeats):
+        for _i in range(repeats):
             _blas_pin()
             _blas_unpin()
 

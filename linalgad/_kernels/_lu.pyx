@@ -4,7 +4,7 @@ from numpy cimport ndarray
 
 from ._types cimport lapack_t, blas_int, complex64_t, complex128_t
 from ._layout cimport (
-    Slices, slices, at, load_slice_t, store_slice, store_slice_t, operand, zero_on_diagonal, fill_nan, batch_size,
+    Slices, slices, at, load_slice_t, store_slice_t, zero_on_diagonal, fill_nan, batch_size,
     aligned, empty, real_of, new,
 )
 from ._lanes cimport lane_fn, of_type, codes_pointer, plan_lanes, run_lanes, OP_LU, OP_TRIANGULAR

@@ -1,27 +1,17 @@
 """Policy of lanes, BLAS threads and workspace; the mechanism is in _kernels/_lanes.pyx."""
 import contextlib
 import contextvars
-import ctypes
 import math
 import os
 from pathlib import Path
 
-import scipy.linalg.cython_blas
-
 from .._kernels import _lanes
+from ._blas import thread_control
 from ._results import WorkspaceInfo
 from ._tiers import OPS, REGION_NS, WIDE_EFFICIENCY
 from ._validate import check_lanes
 
 _lanes_var = contextvars.ContextVar("linalgad_lanes", default=None)
-
-# Getter and setter of the thread count, by the names OpenBLAS builds export, and MKL's and BLIS's.
-_THREAD_SYMBOLS = [
-    *((f"{p}openblas_get_num_threads{s}", f"{p}openblas_set_num_threads{s}")
-      for p in ("scipy_", "") for s in ("", "64_", "_64")),
-    ("MKL_Get_Max_Threads", "MKL_Set_Num_Threads"),
-    ("bli_thread_get_num_threads", "bli_thread_set_num_threads"),
-]
 
 
 def _cgroup_cpus():
@@ -123,26 +113,10 @@ def clear_workspace():
     _lanes.clear_workspace()
 
 
-def _find_blas_control():
-    """Names and addresses of the thread functions of the BLAS that cython_lapack calls.
-
-    A process may hold several copies of OpenBLAS. A symbol looked up through SciPy's own extension
-    module resolves in the libraries that module is linked to, so the copy found is the right one.
-    """
-    library = ctypes.CDLL(scipy.linalg.cython_blas.__file__)
-    for getter, setter in _THREAD_SYMBOLS:
-        with contextlib.suppress(AttributeError):
-            pair = getattr(library, getter), getattr(library, setter)
-            return getter, *(ctypes.cast(f, ctypes.c_void_p).value for f in pair)
-    return None
-
-
-blas_control = _find_blas_control()
-
-
 def _configure():
-    if blas_control is not None:
-        _lanes.set_blas_control(*blas_control[1:])
+    control = thread_control()
+    if control is not None:
+        _lanes.set_blas_control(*control)
     _lanes.set_tiers(list(OPS.values()), REGION_NS, WIDE_EFFICIENCY)
     _lanes.set_lanes_var(_lanes_var)
     _lanes.set_default_lanes(default_lanes())
