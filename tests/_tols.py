@@ -1,5 +1,17 @@
-"""Every tolerance of the tests, one documented function each."""
+"""Every tolerance of the tests, one documented function each; no other test file holds one.
+
+| kind                              | measure                                                     | at most           |
+| residual                          | LAPACK-style ratio, see `_measure.residual_ratio`           | 30, all dtypes    |
+| duality of jvp and vjp            | |Re<ct, jvp> - Re<vjp, da>| / (|ct||jvp| + |vjp||da|)        | 64 n eps kappa    |
+| truth                             | against mpmath, longdouble or a wider type, normwise        | 64 n eps kappa    |
+| compiled rule and the plain rule  | normwise                                                    | 64 n eps kappa    |
+| consistency                       | batched and loop, n lanes and one                           | bitwise           |
+
+kappa is the condition of the quantity; it is known because the test matrices prescribe their spectrum.
+"""
 import numpy as np
+
+RESIDUAL = 30.0
 
 
 def eps(dtype):
@@ -9,7 +21,7 @@ def eps(dtype):
 
 def rounding(dtype, n, kappa=1.0):
     """Truth and duality: 64 n eps kappa, kappa the condition number the matrix was made with."""
-    return 64 * n * eps(dtype) * kappa
+    return 64 * max(n, 1) * eps(dtype) * kappa
 
 
 def gap_free(dtype):
@@ -25,3 +37,8 @@ def gap_limited(dtype, gap):
 def truncation(dtype):
     """Central differences of step 1e-5 in double precision: smoke only."""
     return 1e-7
+
+
+def gauge_tie(dtype):
+    """Entries this close (relatively) to the largest count as the largest; the first of them is the pivot."""
+    return eps(dtype) ** 0.5
