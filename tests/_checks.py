@@ -15,6 +15,7 @@ from _matrices import wide
 from _measure import as_tuple, assert_ratios, assert_same_bits, distance, part
 from _spec import described
 from _tols import rounding
+
 from linalgad import LinAlgError
 
 INTEGERS = ("bool", "int8", "uint8", "int16", "uint32", "int64", "uint64")

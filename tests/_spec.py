@@ -3,10 +3,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import linalgad
 import numpy as np
 from _matrices import normal, real
 from _measure import as_tuple
+
+import linalgad
 
 
 def _plain(rng, batch, dtype, m, n, kind):

@@ -1,5 +1,4 @@
 """cholesky, cholesky_ex, cholesky_solve and cholesky_inverse."""
-import linalgad as la
 import numpy as np
 import pytest
 from _checks import Universal
@@ -7,6 +6,8 @@ from _matrices import REGULAR, H, condition, definite, normal, triangular
 from _measure import assert_same_bits, distance, residual_ratio, solution_ratio
 from _spec import Spec
 from _tols import RESIDUAL, rounding
+
+import linalgad as la
 from linalgad import LinAlgError
 
 SHAPES = ((1,), (2,), (5,), (16,), (33,), (6,))
@@ -52,7 +53,7 @@ def _solve_residuals(upper):
 
 
 def _inverse_residuals(args, outs):
-    (c,), (x,) = args, outs
+    (x,) = outs
     return {"hermitian": np.inf if (x != H(x)).any() else 0.0}
 
 
@@ -157,7 +158,7 @@ def test_info_is_the_failing_minor(order, dtype):
 
 def test_zero_matrix_is_not_definite(dtype):
     """A zero pivot is a failure, not a division by zero."""
-    with pytest.raises(LinAlgError, match="^cholesky: the matrix is not positive definite"):
+    with pytest.raises(LinAlgError, match=r"^cholesky: the matrix is not positive definite"):
         la.cholesky(np.zeros((2, 2), dtype))
 
 

@@ -1,12 +1,13 @@
 """svd and svdvals."""
-import linalgad as la
 import numpy as np
 import pytest
 from _checks import Universal
-from _matrices import H, KINDS, matrix, normal
+from _matrices import KINDS, H, matrix, normal
 from _measure import assert_gauge, assert_ratios, distance, orthogonality_ratio, residual_ratio
 from _spec import Spec
 from _tols import RESIDUAL, rounding
+
+import linalgad as la
 from linalgad._kernels import _svd as kernel
 from linalgad._lib._gauge import tie
 
@@ -122,5 +123,5 @@ def test_wide_is_tall_transposed(full, dtype, rng):
 def test_workspace_too_long_for_lapack(shape):
     """More elements than LAPACK's integers count: refused before anything is allocated."""
     a = np.broadcast_to(np.float32(1), shape)
-    with pytest.raises(ValueError, match="^svd: a matrix of shape .* more than LAPACK's"):
+    with pytest.raises(ValueError, match=r"^svd: a matrix of shape .* more than LAPACK's"):
         la.svd(a)
