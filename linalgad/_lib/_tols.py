@@ -49,3 +49,16 @@ def difference_step():
 def difference_error(dtype):
     """What `check_grads` allows between a rule and central differences, relative to the largest entry: sqrt(eps)."""
     return eps(dtype) ** 0.5
+
+
+def cofactor_condition(dtype):
+    """Condition number up to which cofactors come from LU: eps^-0.4.
+
+    Their derivative then loses at most eps^0.6 to cancellation; beyond it an SVD is taken, which loses nothing.
+    """
+    return eps(dtype) ** -0.4
+
+
+def exponent_range(dtype):
+    """Powers of two between the largest and the smallest row of a matrix beyond which rows are scaled apart."""
+    return -int(np.finfo(dtype).minexp) // 2

@@ -10,7 +10,7 @@ from typing import Any
 from ._policy import NotDifferentiableError, Options
 
 #: The rule modules, in the order of the documentation.
-_RULES = ("_svd", "_eigh", "_eig")
+_RULES = ("_svd", "_eigh", "_eig", "_qr", "_lu", "_cholesky", "_solve", "_triangular", "_inv", "_det")
 
 
 @dataclass

@@ -1,0 +1,227 @@
+"""The cofactor matrix and its derivative, without a division by anything that may vanish.
+
+Vocabulary too, in a file of its own: `cofactor` and `cofactor_tangent` stand for themselves in the rules of det.
+"""
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._lib import _tols
+from ._dual import primitive
+from ._forward import public
+from ._policy import NotDifferentiableError
+
+
+@dataclass
+class Cofactors:
+    """What the forward of det keeps of a stack of n x n matrices, flattened over the batch.
+
+    The matrices are diag(2^rows) unit, the rows with one exponent unless their range is extreme. Slices
+    `regular` keep inverse and determinant of `unit` (by LU), slices `other` its SVD and the unimodular
+    det(U) det(V^H); determinants are pairs of mantissa and binary exponent.
+    """
+
+    batch: tuple
+    rows: np.ndarray
+    regular: np.ndarray
+    inverse: np.ndarray
+    det: tuple
+    other: np.ndarray
+    svd: tuple
+    phase: np.ndarray
+
+
+# ------------------------------------------------------------------ numbers beyond the range of floating point
+
+def _scaled(x, exponent):
+    """x 2^exponent, for real or complex x."""
+    if np.iscomplexobj(x):
+        out = np.empty(np.broadcast_shapes(x.shape, exponent.shape), x.dtype)
+        out.real, out.imag = np.ldexp(x.real, exponent), np.ldexp(x.imag, exponent)
+        return out
+    return np.ldexp(x, exponent)
+
+
+def _normalised(x):
+    """(x 2^-e, e) with the modulus of the first in [0.5, 2); zero and NaN have e = 0."""
+    size = np.maximum(np.abs(x.real), np.abs(x.imag)) if np.iscomplexobj(x) else np.abs(x)
+    exponent = np.frexp(size)[1]
+    return _scaled(x, -exponent), exponent
+
+
+def _times(x, y):
+    """The product of two pairs (mantissa, exponent)."""
+    mantissa, exponent = _normalised(x[0] * y[0])
+    return mantissa, exponent + x[1] + y[1]
+
+
+def _product(x):
+    """The product over the last axis as (mantissa, exponent)."""
+    total = np.ones(x.shape[:-1], x.dtype), np.zeros(x.shape[:-1], int)
+    factors = _normalised(x)
+    for i in range(x.shape[-1]):
+        total = _times(total, (factors[0][..., i], factors[1][..., i]))
+    return total
+
+
+def _products_without(x):
+    """For each i the product of the x_k, k != i, over the last axis, by products from either end."""
+    n = x.shape[-1]
+    mantissa, exponent = np.ones(x.shape, x.dtype), np.zeros(x.shape, int)
+    factors = _normalised(x)
+    for order in (range(n), range(n - 1, -1, -1)):
+        total = np.ones(x.shape[:-1], x.dtype), np.zeros(x.shape[:-1], int)
+        for i in order:
+            mantissa[..., i], exponent[..., i] = _times((mantissa[..., i], exponent[..., i]), total)
+            total = _times(total, (factors[0][..., i], factors[1][..., i]))
+    return mantissa, exponent
+
+
+def _common(x):
+    """Numbers (mantissa, exponent) as an array relative to the power of two of the largest, and that power."""
+    mantissa, exponent = x
+    axes = tuple(range(1, mantissa.ndim))
+    top = np.max(np.where(mantissa != 0, exponent, np.iinfo(np.int32).min), axis=axes, initial=np.iinfo(np.int32).min)
+    top = np.where(np.any(mantissa != 0, axis=axes), top, 0)
+    relative = np.maximum(exponent - top.reshape(-1, *(1 for _ in axes)), np.iinfo(np.int32).min // 2)
+    return np.ldexp(mantissa, relative), top
+
+
+# ------------------------------------------------------------------ the forward
+
+def keep(a, lanes=None):
+    """Determinants of a plain stack, and what their derivatives need: `Cofactors`.
+
+    LU serves the slices whose condition number leaves the cofactors accurate, and det itself and an SVD the
+    others: near a singular matrix det(A) A^-1 is 0 times infinity, and at second order a difference of such.
+    """
+    batch, n = a.shape[:-2], a.shape[-1]
+    a = a.reshape(-1, n, n)
+    rows = _row_exponents(a)
+    unit = _scaled(a, -rows[..., None])
+    lu, piv = public("lu_factor")(unit, lanes=lanes)
+    inverse = public("lu_solve")((lu, piv), np.broadcast_to(np.eye(n, dtype=a.dtype), a.shape), lanes=lanes, errors="nan")
+    with np.errstate(all="ignore"):
+        condition = _norm(unit) * _norm(inverse)
+    finite = np.isfinite(a).all(axis=(-2, -1))
+    good = (condition <= _tols.cofactor_condition(a.dtype)) | ~finite
+    regular, other = np.flatnonzero(good), np.flatnonzero(~good)
+    det = _pivot_product(lu[regular], piv[regular])
+    value = np.empty(a.shape[0], a.dtype)
+    value[regular] = _scaled(det[0], det[1] + rows[regular].sum(axis=-1))
+    svd, phase = (), None
+    if len(other):
+        value[other] = public("det")(a[other], lanes=lanes)
+        svd = tuple(public("svd")(unit[other], full_matrices=False, lanes=lanes))
+        phase = public("slogdet")(svd[0], lanes=lanes)[0] * public("slogdet")(svd[2], lanes=lanes)[0]
+    return value.reshape(batch)[()], Cofactors(batch, rows, regular, inverse[regular], det, other, svd, phase)
+
+
+def log_product(lu, piv):
+    """Sign and logarithm of the modulus of a determinant from its LU factors."""
+    mantissa, exponent = _pivot_product(lu, piv)
+    size = np.abs(mantissa)
+    with np.errstate(divide="ignore"):
+        return (mantissa / np.where(size == 0, 1, size))[()], (np.log(size) + exponent * np.log(size.dtype.type(2)))[()]
+
+
+def _pivot_product(lu, piv):
+    mantissa, exponent = _product(np.diagonal(lu, axis1=-2, axis2=-1))
+    odd = np.count_nonzero(piv != np.arange(piv.shape[-1]), axis=-1) % 2
+    return np.where(odd, -mantissa, mantissa), exponent
+
+
+def _row_exponents(a):
+    """Binary exponents of the rows: that of the slice, or each row's own where their range is extreme."""
+    size = np.max(np.abs(a), axis=-1, initial=0)
+    exponent = np.frexp(np.where(np.isfinite(size), size, 1))[1]
+    top = np.max(np.where(size > 0, exponent, np.iinfo(np.int32).min), axis=-1, keepdims=True,
+                 initial=np.iinfo(np.int32).min)
+    top = np.where(np.any(size > 0, axis=-1, keepdims=True), top, 0)
+    own = np.where(size > 0, exponent, top)
+    wide = np.max(top - own, axis=-1, keepdims=True, initial=0) > _tols.exponent_range(a.dtype)
+    return np.where(wide, own, top)
+
+
+def _norm(x):
+    return np.max(np.sum(np.abs(x), axis=-2), axis=-1, initial=0)
+
+
+# ------------------------------------------------------------------ the vocabulary
+
+def _conj_transpose(x):
+    return np.conj(np.swapaxes(x, -1, -2))
+
+
+@primitive
+def cofactor(a, *, kept):
+    """adj(A)^H, the gradient of det: conj(det) A^-H, or conj(phase) U diag(prod of the other s) V^H."""
+    n = a.shape[-1]
+    out = np.empty((len(kept.rows), n, n), np.result_type(a.dtype, kept.inverse.dtype))
+    power = kept.rows.sum(axis=-1, keepdims=True) - kept.rows
+    if len(kept.regular):
+        i, (mantissa, exponent) = kept.regular, kept.det
+        out[i] = _scaled(_conj_transpose(kept.inverse * mantissa[:, None, None]),
+                         (power[i] + exponent[:, None])[..., None])
+    if len(kept.other):
+        i, (u, s, vh) = kept.other, kept.svd
+        p, exponent = _common(_products_without(s))
+        c = u * (np.conj(kept.phase)[:, None] * p)[:, None, :] @ vh
+        out[i] = _scaled(c, (power[i] + exponent[:, None])[..., None])
+    return out.reshape(a.shape)
+
+
+@cofactor.rule
+def _cofactor(out, primals, tangents, *, kept):
+    return cofactor_tangent(primals[0], tangents[0], kept=kept)
+
+
+@primitive
+def cofactor_tangent(a, da, *, kept):
+    """The derivative of adj(A)^H along dA.
+
+    With X = A^-1: conj(det) (conj(tr(X dA)) X^H - (X dA X)^H). In the basis of the SVD, M = U^H dA V and
+    P_ij the product of all s but two: the diagonal sum_k P_ik M_kk and off the diagonal -P_ij M_ij. It is
+    finite and right at any rank.
+    """
+    n = a.shape[-1]
+    flat = np.broadcast_to(da, (*kept.batch, n, n)).reshape(-1, n, n)
+    out = np.empty(flat.shape, np.result_type(flat.dtype, kept.inverse.dtype))
+    size = np.max(np.abs(flat), axis=(-2, -1), initial=0)
+    shift = np.frexp(np.where(np.isfinite(size), size, 1))[1] - kept.rows.min(axis=-1, initial=np.iinfo(np.int32).max)
+    unit = _scaled(flat, (-shift[:, None] - kept.rows)[..., None])
+    power = kept.rows.sum(axis=-1, keepdims=True) - kept.rows + shift[:, None]
+    if len(kept.regular):
+        i, x, (mantissa, exponent) = kept.regular, kept.inverse, kept.det
+        xd = x @ unit[i]
+        trace = np.trace(xd, axis1=-2, axis2=-1)[:, None, None]
+        moved = mantissa[:, None, None] * (trace * x - xd @ x)
+        out[i] = _scaled(_conj_transpose(moved), (power[i] + exponent[:, None])[..., None])
+    if len(kept.other):
+        i, (u, s, vh) = kept.other, kept.svd
+        m = _conj_transpose(u) @ unit[i] @ _conj_transpose(vh)
+        p, exponent = _pair_products(s)
+        core = -p * m
+        j = np.arange(n)
+        core[:, j, j] = (p @ np.diagonal(m, axis1=-2, axis2=-1)[..., None])[..., 0]
+        moved = u @ (kept.phase[:, None, None].conj() * _conj_transpose(core)) @ vh
+        out[i] = _scaled(moved, (power[i] + exponent[:, None])[..., None])
+    return out.reshape(da.shape)
+
+
+def _pair_products(s):
+    """The products of all s but s_i and s_j, zero on the diagonal, with a common exponent."""
+    n = s.shape[-1]
+    others = np.broadcast_to(s[:, None, :], (*s.shape, n)).copy()
+    j = np.arange(n)
+    others[:, j, j] = 1
+    mantissa, exponent = _products_without(others)
+    mantissa[:, j, j] = 0
+    return _common((mantissa, exponent))
+
+
+@cofactor_tangent.rule
+def _cofactor_tangent(out, primals, tangents, *, kept):
+    if tangents[0] is not None:
+        raise NotDifferentiableError("det: third derivatives are not available; log(det) by slogdet has them")
+    return cofactor_tangent(primals[0], tangents[1], kept=kept)

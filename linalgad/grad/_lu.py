@@ -1,0 +1,280 @@
+"""Derivatives of lu, lu_factor, lu_factor_ex (the permutation is held fixed) and lu_solve."""
+from . import _factored as factored
+from . import _xp as xp
+from ._forward import public
+from ._table import Capability, Record, register
+
+# The rules are in the rows of L U. With r = min(m - 1, n) columns of L that are not constant, M the square
+# unit lower triangular matrix whose first columns are L and whose others are those of the identity,
+# K = M^-1 dA and S = tril(K[:, :r] U[:r, :r]^-1, -1):  dL = M S,  dU = triu(K - S U).
+# Only the first r pivots are divided by, so a zero in the last place of a square or wide matrix is harmless.
+
+
+def _times(l, s):
+    """M S."""
+    m, k = l.shape[-2:]
+    if m == k:
+        return l @ s
+    return xp.concatenate(l[..., :k, :] @ s[..., :k, :], l[..., k:, :] @ s[..., :k, :] + s[..., k:, :], axis=-2)
+
+
+def _times_adjoint(l, x):
+    """M^H X."""
+    m, k = l.shape[-2:]
+    return xp.H(l) @ x if m == k else xp.concatenate(xp.H(l) @ x, x[..., k:, :], axis=-2)
+
+
+def _solve(l, x):
+    """M^-1 X."""
+    k = l.shape[-1]
+    top = xp.solve_triangular(l[..., :k, :], x[..., :k, :], lower=True, unit_diagonal=True)
+    return top if l.shape[-2] == k else xp.concatenate(top, x[..., k:, :] - l[..., k:, :] @ top, axis=-2)
+
+
+def _solve_adjoint(l, x):
+    """M^-H X."""
+    k = l.shape[-1]
+    top, rest = x[..., :k, :], x[..., k:, :]
+    if l.shape[-2] > k:
+        top = top - xp.H(l[..., k:, :]) @ rest
+    top = xp.solve_triangular(l[..., :k, :], top, lower=True, trans=2, unit_diagonal=True)
+    return top if l.shape[-2] == k else xp.concatenate(top, rest, axis=-2)
+
+
+def _widened(x, n, axis):
+    """x with zeros appended up to n rows or columns."""
+    missing = n - x.shape[axis]
+    if not missing:
+        return x
+    shape = list(x.shape)
+    shape[axis] = missing
+    return xp.concatenate(x, xp.zeros_like(x, shape=tuple(shape)), axis=axis)
+
+
+def _lead(l, u):
+    return max(min(l.shape[-2] - 1, u.shape[-1]), 0)
+
+
+def lu_tangents(da, l, u):
+    """(dL, dU) from the tangent of the permuted matrix."""
+    r, k = _lead(l, u), l.shape[-1]
+    scale = factored.binary_scale(u)
+    unit = u / scale
+    moved = _solve(l, da / scale)
+    s = xp.tril(factored.right_solve(moved[..., :r], unit[..., :r, :r], lower=False), k=-1)
+    return _widened(_times(l, s), k, -1), xp.triu((moved - s @ unit[..., :r, :])[..., :k, :]) * scale
+
+
+def lu_cotangent(gl, gu, l, u):
+    """Cotangent of the permuted matrix, the adjoint of `lu_tangents`; gl or gu may be None."""
+    r, m, n = _lead(l, u), l.shape[-2], u.shape[-1]
+    scale = factored.binary_scale(u)
+    unit = u / scale
+    gs = xp.zeros_like(u, shape=(*u.shape[:-2], m, r))
+    gk = xp.zeros_like(u, shape=(*u.shape[:-2], m, n))
+    if gl is not None:
+        gs = gs + _times_adjoint(l, xp.tril(gl, k=-1) / scale)[..., :r]
+    if gu is not None:
+        gk = _widened(xp.triu(gu), m, -2)
+        gs = gs - gk @ xp.H(unit[..., :r, :])
+    gs = factored.right_solve(xp.tril(gs, k=-1), unit[..., :r, :r], lower=False, trans=2)
+    return _solve_adjoint(l, gk + _widened(gs, n, -1))
+
+
+def _refuse_zero_pivots(name, u, m):
+    r = max(min(m - 1, u.shape[-1]), 0)
+    zero = xp.magnitude(xp.diagonal(u[..., :r, :r])) == 0
+    factored.refuse(name, zero.any(axis=-1), "a pivot before the last column is exactly zero, so that L is not "
+                                             "determined there")
+
+
+# ------------------------------------------------------------------ lu
+
+def _lu_forward(args, kw):
+    permute = kw.get("permute_l")
+    if permute:
+        kw = {**kw, "permute_l": False, "p_indices": True}
+    p, l, u = public("lu")(args[0], **kw)
+    _refuse_zero_pivots("lu", u, l.shape[-2])
+    rows = _row_order(p, kw)
+    return ((factored.unpermuted(l, rows), u) if permute else (p, l, u)), rows
+
+
+def _row_order(p, kw):
+    """Rows with a[rows] = L U, from either form of P."""
+    return factored.inverse_order(p) if kw.get("p_indices") else xp.pivots(p, 0)
+
+
+def _lu_factors(call):
+    """(L, U) of a call in the rows of L U."""
+    l, u = call.outputs[-2:]
+    return (factored.permuted(l, call.aux) if call.kw.get("permute_l") else l), u
+
+
+def _lu_jvp(call, tangents):
+    dl, du = lu_tangents(factored.permuted(tangents[0], call.aux), *_lu_factors(call))
+    return (factored.unpermuted(dl, call.aux), du) if call.kw.get("permute_l") else (None, dl, du)
+
+
+def _lu_vjp(call, cotangents, needs):
+    gl, gu = cotangents[-2:]
+    if gl is None and gu is None:
+        return (None,), None
+    if gl is not None and call.kw.get("permute_l"):
+        gl = factored.permuted(gl, call.aux)
+    return (factored.unpermuted(lu_cotangent(gl, gu, *_lu_factors(call)), call.aux),), None
+
+
+def _lu_remember(args, outputs, kw):
+    return _row_order(outputs[0], kw)
+
+
+def _lu_result(outputs, kw):
+    from .._lib._results import LUResult
+    return LUResult(*outputs)
+
+
+# ------------------------------------------------------------------ lu_factor, lu_factor_ex
+
+def _unpacked(lu):
+    """(L, U) of the compact form."""
+    k = min(lu.shape[-2:])
+    ones = _widened(xp.eye(k, lu), lu.shape[-2], -2)
+    return xp.tril(lu[..., :k], k=-1) + ones, xp.triu(lu[..., :k, :])
+
+
+def _packed(l, u):
+    """Tangents (dL, dU) in the compact form."""
+    return _widened(l, u.shape[-1], -1) + _widened(u, l.shape[-2], -2)
+
+
+def _factor_forward(name):
+    def forward(args, kw):
+        outputs = tuple(public(name)(args[0], **kw))
+        lu, piv = outputs[:2]
+        _refuse_zero_pivots(name, lu, lu.shape[-2])
+        return outputs, factored.row_order(piv, lu.shape[-2])
+    return forward
+
+
+def _factor_remember(args, outputs, kw):
+    return factored.row_order(outputs[1], outputs[0].shape[-2])
+
+
+def _factor_jvp(call, tangents):
+    dlu = _packed(*lu_tangents(factored.permuted(tangents[0], call.aux), *_unpacked(call.outputs[0])))
+    return (dlu, *(None for _ in call.outputs[1:]))
+
+
+def _factor_vjp(call, cotangents, needs):
+    g = cotangents[0]
+    if g is None:
+        return (None,), None
+    k = min(g.shape[-2:])
+    ga = lu_cotangent(g[..., :k], g[..., :k, :], *_unpacked(call.outputs[0]))
+    return (factored.unpermuted(ga, call.aux),), None
+
+
+def _factor_result(outputs, kw):
+    from .._lib import _results
+    return (_results.LUFactorResult if len(outputs) == 2 else _results.LUFactorExResult)(*outputs)
+
+
+# ------------------------------------------------------------------ lu_solve
+
+def _lu_solve_forward(args, kw):
+    lu, piv, b = args
+    return (public("lu_solve")((lu, piv), b, **kw),), factored.row_order(piv, lu.shape[-2])
+
+
+def _lu_solve_remember(args, outputs, kw):
+    return factored.row_order(args[1], args[0].shape[-2])
+
+
+_UNIT = {"lower": True, "unit_diagonal": True}
+_UPPER = {"lower": False}
+
+
+def _lu_solve_jvp(call, tangents):
+    """Two triangular systems one after the other, each differentiated by dX = op(T)^-1 (dB - op(dT) X)."""
+    lu, _, b = call.args
+    dlu, _, db = tangents
+    trans, vector = factored.transposition(call.kw.get("trans", 0)), b.ndim == 1
+    x, rhs = factored.columns(call.outputs[0], vector), factored.columns(db, vector)
+    first, second = ((_UNIT, _UPPER), (_UPPER, _UNIT))[trans > 0]
+    if trans == 0 and rhs is not None:
+        rhs = factored.permuted(rhs, call.aux)
+    if trans:
+        x = factored.permuted(x, call.aux)
+    if dlu is not None:
+        moved = factored.op(_part(dlu, first), trans) @ (factored.op(_part(lu, second, one=True), trans) @ x)
+        rhs = -moved if rhs is None else rhs - moved
+    rhs = xp.solve_triangular(lu, rhs, trans=trans, **first)
+    if dlu is not None:
+        rhs = rhs - factored.op(_part(dlu, second), trans) @ x
+    dx = xp.solve_triangular(lu, rhs, trans=trans, **second)
+    return (factored.uncolumned(factored.unpermuted(dx, call.aux) if trans else dx, vector),)
+
+
+def _part(lu, kind, one=False):
+    """The triangle of the compact form that `kind` names; with the ones of L if `one`."""
+    if kind is _UPPER:
+        return xp.triu(lu)
+    low = xp.tril(lu, k=-1)
+    return low + xp.eye(lu.shape[-1], lu) if one else low
+
+
+def _lu_solve_vjp(call, cotangents, needs):
+    """The adjoint of `_lu_solve_jvp`: op(T) X = B gives gB = op(T)^-H gX and g op(T) = -gB X^H."""
+    if cotangents[0] is None:
+        return (None, None, None), None
+    lu, _, b = call.args
+    trans, vector = factored.transposition(call.kw.get("trans", 0)), b.ndim == 1
+    x, g = factored.columns(call.outputs[0], vector), factored.columns(cotangents[0], vector)
+    first, second = ((_UNIT, _UPPER), (_UPPER, _UNIT))[trans > 0]
+    if trans:
+        x, g = factored.permuted(x, call.aux), factored.permuted(g, call.aux)
+    inner = factored.adjoint_solve(lu, g, trans=trans, **second)
+    gb = factored.adjoint_solve(lu, inner, trans=trans, **first)
+    glu = None
+    if needs[0]:
+        middle = factored.op(_part(lu, second, one=True), trans) @ x
+        glu = -_part(factored.op(inner @ xp.H(x), trans), second) - _part(factored.op(gb @ xp.H(middle), trans), first)
+    gb = gb if trans else factored.unpermuted(gb, call.aux)
+    return (glu, None, factored.uncolumned(gb, vector)), None
+
+
+# ------------------------------------------------------------------ table
+
+_FIXED = "at fixed pivots, which are constant where the derivative exists"
+_PERMUTATION = "a permutation is constant where the factors are differentiable"
+_LAST = "an exact zero pivot is allowed in the last row only"
+
+
+def _constant(output, caveat=_PERMUTATION):
+    return Capability(output, jvp=False, vjp=False, second_order=False, caveat=caveat)
+
+
+_FACTORS = (Capability("L", caveat=f"{_FIXED}; {_LAST}"), Capability("U", caveat=f"{_FIXED}; {_LAST}"))
+
+_PERMUTED = Record(name="lu", forward=_lu_forward, jvp=_lu_jvp, vjp=_lu_vjp, pack=lambda outputs, kw: outputs,
+                   remember=None, capabilities=_FACTORS)
+_SEPARATE = register(Record(
+    name="lu", forward=_lu_forward, jvp=_lu_jvp, vjp=_lu_vjp, pack=_lu_result, remember=_lu_remember,
+    variant=lambda kw: _PERMUTED if kw.get("permute_l") else _SEPARATE,
+    capabilities=(_constant("P"), *_FACTORS),
+))
+register(Record(
+    name="lu_factor", forward=_factor_forward("lu_factor"), jvp=_factor_jvp, vjp=_factor_vjp, pack=_factor_result,
+    remember=_factor_remember, capabilities=(Capability("lu", caveat=f"{_FIXED}; {_LAST}"), _constant("piv")),
+))
+register(Record(
+    name="lu_factor_ex", forward=_factor_forward("lu_factor_ex"), jvp=_factor_jvp, vjp=_factor_vjp,
+    pack=_factor_result, remember=_factor_remember,
+    capabilities=(Capability("lu", caveat=f"{_FIXED}; {_LAST}"), _constant("piv"),
+                  _constant("info", "a status code is constant")),
+))
+register(Record(
+    name="lu_solve", forward=_lu_solve_forward, jvp=_lu_solve_jvp, vjp=_lu_solve_vjp, remember=_lu_solve_remember,
+    inexact=(0, 2), capabilities=(Capability("x", caveat="with respect to lu and b; the pivots are constant"),),
+))

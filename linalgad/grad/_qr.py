@@ -1,0 +1,250 @@
+"""Derivatives of qr: reduced, complete and r, with fixed pivots, at the rank of the leading columns."""
+from .._lib import _tols
+from . import _factored as factored
+from . import _xp as xp
+from ._dual import join, level_of, primal_of, tangent_of
+from ._forward import public
+from ._policy import Info, NotDifferentiableError
+from ._table import Capability, Record, register
+
+# The leading r columns of A, whose diagonal in R is not negligible, are A1 = Q1 R11 and decide Q1 and the first r
+# rows of R. The other columns of Q are a basis of what Q1 leaves, and gauge: with A2 = Q1 R12 + Q2 R22,
+#     C = Q1^H dA1 R11^-1,  W = tril(C, -1) - tril(C, -1)^H + i Im diag C,  D = (I - Q1 Q1^H) dA1 R11^-1
+#     dR11 = (C - W) R11      dR12 = Q1^H dA2 - W R12 + D^H Q2 R22      dQ1 = Q1 W + D
+#     dQ2 = -Q1 D^H Q2        dR22 = Q2^H dA2 - Q2^H D R12
+# with the rotation inside Q2 taken as zero. Reduced and full rank: Q2 is empty (r = n), or so are the rows of
+# R22 (wide, r = m); complete: Q2 are the extra columns.
+
+
+def _twist(c):
+    """tril(C, -1) - tril(C, -1)^H + i Im diag C, the skew part that keeps R triangular and its diagonal real."""
+    low = xp.tril(c, k=-1)
+    low = low - xp.H(low)
+    return low + xp.diag_embed(xp.imag(xp.diagonal(c)) * 1j) if xp.is_complex(c) else low
+
+
+def _twist_adjoint(g):
+    """The adjoint of `_twist`."""
+    turn = xp.skew(g)
+    low = xp.tril(turn, k=-1) * 2
+    return low + xp.diag_embed(xp.imag(xp.diagonal(turn)) * 1j) if xp.is_complex(g) else low
+
+
+def _outside(x, q):
+    """(I - Q Q^H) X, None where Q is square."""
+    return None if q.shape[-2] == q.shape[-1] else x - q @ (xp.H(q) @ x)
+
+
+def _blocks(q, r, rank):
+    return q[..., :rank], q[..., rank:], r[..., :rank, :rank], r[..., :rank, rank:], r[..., rank:, rank:]
+
+
+def qr_tangents(da, q, r, rank):
+    """(dQ, dR) for columns in their pivoted order."""
+    scale = factored.binary_scale(r)
+    da = da / scale
+    q1, q2, r11, r12, r22 = _blocks(q, r / scale, rank)
+    da1, da2 = da[..., :rank], da[..., rank:]
+    moved = factored.right_solve(da1, r11, lower=False)
+    c = xp.H(q1) @ moved
+    twist, outside = _twist(c), _outside(moved, q1)
+    dq1 = q1 @ twist
+    dr11, dr12, dr22 = xp.triu((c - twist) @ r11), xp.H(q1) @ da2 - twist @ r12, xp.H(q2) @ da2
+    dq2 = xp.zeros_like(q2)
+    if outside is not None:
+        across = xp.H(q2) @ outside
+        dq1 = dq1 + outside
+        dq2 = -(q1 @ xp.H(across))
+        dr12, dr22 = dr12 + xp.H(across) @ r22, dr22 - across @ r12
+    below = xp.zeros_like(r11, shape=(*r11.shape[:-2], r22.shape[-2], rank))
+    dr = xp.concatenate(xp.concatenate(dr11, below, axis=-2), xp.concatenate(dr12, dr22, axis=-2), axis=-1)
+    return xp.concatenate(dq1, dq2, axis=-1), dr * scale
+
+
+def qr_cotangent(gq, gr, q, r, rank):
+    """(cotangent of A, parts of the cotangents that are gauge), the adjoint of `qr_tangents`; gq or gr may be None."""
+    scale = factored.binary_scale(r)
+    r = r / scale
+    q1, q2, r11, r12, r22 = _blocks(q, r, rank)
+    gq1, gq2 = (None, None) if gq is None else (gq[..., :rank] / scale, gq[..., rank:] / scale)
+    gtwist = gouter = gc = None
+    ga2, lost = xp.zeros_like(q, shape=(*q.shape[:-1], r12.shape[-1])), ()
+    if gr is not None:
+        g11, g12, g22 = xp.triu(gr[..., :rank, :rank]), gr[..., :rank, rank:], gr[..., rank:, rank:]
+        gc = g11 @ xp.H(r11)
+        gtwist = -gc - g12 @ xp.H(r12)
+        ga2 = q1 @ g12 + q2 @ g22
+        gouter = q2 @ (r22 @ xp.H(g12) - g22 @ xp.H(r12))
+        lost = (xp.skew(r22 @ xp.H(g22)),)
+    if gq is not None:
+        gtwist = _sum(gtwist, xp.H(q1) @ gq1)
+        gouter = _sum(gouter, gq1 - q2 @ (xp.H(gq2) @ q1))
+        inside = xp.H(q2) @ gq2
+        lost = (_sum(lost[0] if lost else None, xp.skew(inside)), gq2 - q1 @ (xp.H(q1) @ gq2) - q2 @ inside)
+    gmoved = q1 @ _sum(gc, _twist_adjoint(gtwist))
+    outside = _outside(gouter, q1)
+    if outside is not None:
+        gmoved = gmoved + outside
+    ga1 = factored.right_solve(gmoved, r11, lower=False, trans=2)
+    return xp.concatenate(ga1, ga2, axis=-1), lost
+
+
+def _sum(x, y):
+    return y if x is None else x + y
+
+
+# ------------------------------------------------------------------ slices of different rank
+
+def _ranks(r, opt):
+    """Decision: for each slice the number of leading columns whose diagonal in R is not negligible.
+
+    A diagonal entry is compared with the norm of its own column, because scaling a column of A does not change Q.
+    """
+    k = min(r.shape[-2:])
+    tol = _tols.derivative_rank(r.dtype, *r.shape[-2:]) if opt.rank_tol is None else opt.rank_tol
+    return factored.leading_run(xp.magnitude(xp.diagonal(r)), xp.base(xp.column_scale(xp.base(r)))[..., 0, :k] * tol)
+
+
+def _by_rank(rule, arrays, ranks, shapes):
+    """rule(*arrays, rank) for slices of each rank, put together; `shapes` are the cores of the results."""
+    different = factored.distinct(ranks)
+    if len(different) == 1:
+        return rule(*arrays, different[0])
+    batch = ranks.shape
+    flat = [None if x is None else xp.reshape(x, shape=(ranks.size, *x.shape[len(batch):])) for x in arrays]
+    total = [None for _ in shapes]
+    for rank in different:
+        where = factored.positions(ranks == rank)
+        parts = rule(*(None if x is None else x[where] for x in flat), rank)
+        total = [_sum(t, xp.embed(y, shape=(ranks.size, *core), index=where))
+                 for t, y, core in zip(total, parts, shapes, strict=True)]
+    return [xp.reshape(x, shape=(*batch, *core)) for x, core in zip(total, shapes, strict=True)]
+
+
+def _tangents(da, q, r, opt):
+    return _by_rank(qr_tangents, (da, q, r), _ranks(r, opt), (q.shape[-2:], r.shape[-2:]))
+
+
+def _cotangent(gq, gr, q, r, opt):
+    """Cotangent of A (in pivoted order) and diagnostics."""
+    def rule(gq, gr, q, r, rank):
+        ga, lost = qr_cotangent(gq, gr, q, r, rank)
+        size = factored.joint_norm(None if gq is None else gq / factored.binary_scale(r), gr)
+        off = factored.joint_norm(*lost)
+        return ga, (off / xp.where(size > 0, size, 1))[..., None, None]
+    ranks = _ranks(r, opt)
+    core = (q.shape[-2], r.shape[-1])
+    ga, residual = _by_rank(rule, (gq, gr, q, r), ranks, (core, (1, 1)))
+    return ga, Info(gauge_residual=residual[..., 0, 0], rank=ranks)
+
+
+def _lifted(a, factors, order, opt):
+    """The plain factors of `a`, as duals where `a` is dual."""
+    level = level_of(a)
+    if not level:
+        return factors
+    primals = _lifted(primal_of(a, level), factors, order, opt)
+    tangents = _tangents(_pivoted(tangent_of(a, level), order), *primals, opt)
+    return tuple(join(x, dx, level) for x, dx in zip(primals, tangents, strict=True))
+
+
+# ------------------------------------------------------------------ table
+
+def _pivoted(x, order):
+    """The columns of x in pivoted order."""
+    return x if order is None else xp.T(factored.permuted(xp.T(x), order))
+
+
+def _unpivoted(x, order):
+    return x if order is None else xp.T(factored.unpermuted(xp.T(x), order))
+
+
+def _forward(args, kw):
+    outputs = tuple(public("qr")(args[0], **kw))
+    return outputs, outputs[2] if kw.get("pivoting") else None
+
+
+def _jvp(call, tangents):
+    dq, dr = _tangents(_pivoted(tangents[0], call.aux), *call.outputs[:2], call.opt)
+    return (dq, dr, *(None for _ in call.outputs[2:]))
+
+
+def _vjp(call, cotangents, needs):
+    gq, gr = cotangents[:2]
+    if gq is None and gr is None:
+        return (None,), None
+    ga, info = _cotangent(gq, gr, *call.outputs[:2], call.opt)
+    return (_unpivoted(ga, call.aux),), info
+
+
+def _r_forward(args, kw):
+    q, r, *p = public("qr")(args[0], **{**kw, "mode": "reduced"})
+    return (r, *p), (q, r, p[0] if p else None)
+
+
+def _r_jvp(call, tangents):
+    q, r, order = call.aux
+    factors = _lifted(call.args[0], (q, r), order, call.opt)
+    return (_tangents(_pivoted(tangents[0], order), *factors, call.opt)[1], *(None for _ in call.outputs[1:]))
+
+
+def _r_vjp(call, cotangents, needs):
+    if cotangents[0] is None:
+        return (None,), None
+    q, r, order = call.aux
+    ga, info = _cotangent(None, cotangents[0], *_lifted(call.args[0], (q, r), order, call.opt), call.opt)
+    return (_unpivoted(ga, order),), info
+
+
+def _raw(*_):
+    raise NotDifferentiableError("qr: mode 'raw' (reflectors and their factors) has no derivative; differentiate "
+                                 "mode 'reduced', or householder_product")
+
+
+def _project(call, cotangents):
+    """Cotangents without what only the basis of the undetermined columns of Q decides."""
+    def rule(gq, gr, q, r, rank):
+        q1, q2, gq2 = q[..., :rank], q[..., rank:], gq[..., rank:]
+        gq2 = q1 @ (xp.H(q1) @ gq2) + q2 @ xp.herm(xp.H(q2) @ gq2)
+        beyond = (..., slice(rank, None), slice(rank, None))
+        gr = gr - xp.embed(gr[beyond], shape=gr.shape, index=beyond)
+        return xp.concatenate(gq[..., :rank], gq2, axis=-1), gr
+    (q, r), (gq, gr) = call.outputs[:2], cotangents[:2]
+    gq, gr = xp.zeros_like(q) if gq is None else gq, xp.zeros_like(r) if gr is None else gr
+    return (*_by_rank(rule, (gq, gr, q, r), _ranks(r, call.opt), (q.shape[-2:], r.shape[-2:])), *cotangents[2:])
+
+
+def _result(outputs, kw):
+    from .._lib import _results
+    return (_results.QRResult if len(outputs) == 2 else _results.PivotedQRResult)(*outputs)
+
+
+def _r_result(outputs, kw):
+    return outputs[0] if len(outputs) == 1 else outputs
+
+
+_RANK = ("beyond the rank of the leading columns (rank_tol, relative to each column) Q and R are gauge: only losses "
+         "that do not see a rotation there")
+_Q = Capability("Q", caveat=f"{_RANK}; extra columns of a complete Q through their projector only")
+_R = Capability("R", caveat=_RANK)
+_P = Capability("P", jvp=False, vjp=False, second_order=False, caveat="a permutation is constant where Q and R are "
+                                                                       "differentiable")
+
+
+def _variant(kw):
+    mode, pivoting = kw.get("mode", "reduced"), bool(kw.get("pivoting"))
+    return _VARIANTS.get((mode if mode in ("r", "raw") else "reduced", pivoting), _RAW)
+
+
+_FULL = {"name": "qr", "forward": _forward, "jvp": _jvp, "vjp": _vjp, "pack": _result, "project": _project,
+         "remember": lambda args, outputs, kw: outputs[2] if kw.get("pivoting") else None}
+_ONLY_R = {"name": "qr", "forward": _r_forward, "jvp": _r_jvp, "vjp": _r_vjp, "pack": _r_result, "remember": None}
+_RAW = Record(name="qr", forward=_raw, jvp=_raw, vjp=_raw, capabilities=tuple(
+    Capability(output, jvp=False, vjp=False, second_order=False, caveat="mode 'raw' has no derivative")
+    for output in ("h", "tau")))
+_VARIANTS = {
+    ("reduced", False): register(Record(**_FULL, variant=_variant, capabilities=(_Q, _R))),
+    ("reduced", True): Record(**_FULL, capabilities=(_Q, _R, _P)),
+    ("r", False): Record(**_ONLY_R, capabilities=(_R,)),
+    ("r", True): Record(**_ONLY_R, capabilities=(_R, _P)),
+}
