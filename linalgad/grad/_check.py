@@ -202,7 +202,9 @@ def _each(groups):
 
 
 def _map(fun, args):
-    return tuple(tuple(fun(np.asarray(y)) for y in x) if isinstance(x, tuple) else fun(np.asarray(x)) for x in args)
+    def apply(x):
+        return None if x is None else fun(np.asarray(x))
+    return tuple(tuple(map(apply, x)) if isinstance(x, tuple) else apply(x) for x in args)
 
 
 def _structure(outputs, fun, slopes):

@@ -23,8 +23,8 @@ def cholesky_cotangent(gc, c):
     """gA = herm(L^-H Phi(L^H gL) L^-1), full and Hermitian."""
     scale = factored.binary_scale(c)
     unit = c / scale
-    inner = factored.half_lower(xp.H(unit) @ xp.tril(gc))
-    return xp.herm(factored.right_solve(xp.solve_triangular(unit, inner, lower=True, trans=2), unit, lower=True)) / scale
+    inner = xp.solve_triangular(unit, factored.half_lower(xp.H(unit) @ xp.tril(gc)), lower=True, trans=2)
+    return xp.herm(factored.right_solve(inner, unit, lower=True)) / scale
 
 
 def _lower(x, upper):

@@ -100,7 +100,8 @@ def keep(a, lanes=None):
     rows = _row_exponents(a)
     unit = _scaled(a, -rows[..., None])
     lu, piv = public("lu_factor")(unit, lanes=lanes)
-    inverse = public("lu_solve")((lu, piv), np.broadcast_to(np.eye(n, dtype=a.dtype), a.shape), lanes=lanes, errors="nan")
+    ones = np.broadcast_to(np.eye(n, dtype=a.dtype), a.shape)
+    inverse = public("lu_solve")((lu, piv), ones, lanes=lanes, errors="nan")
     with np.errstate(all="ignore"):
         condition = _norm(unit) * _norm(inverse)
     finite = np.isfinite(a).all(axis=(-2, -1))
