@@ -5,7 +5,7 @@ Every function takes stacks of matrices, ``(..., M, N)``.
 Singular values
     svd, svdvals
 Eigenvalues
-    eigh, eigvalsh
+    eigh, eigvalsh, eig, eigvals
 QR
     qr
 Cholesky
@@ -19,6 +19,7 @@ Errors
 """
 from ._cholesky import cholesky, cholesky_ex, cholesky_inverse, cholesky_solve
 from ._det import det, slogdet
+from ._eig import eig, eigvals
 from ._eigh import eigh, eigvalsh
 from ._inv import inv, inv_ex
 from ._lib._config import show_config
@@ -34,7 +35,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "svd", "svdvals",
-    "eigh", "eigvalsh",
+    "eigh", "eigvalsh", "eig", "eigvals",
     "qr",
     "cholesky", "cholesky_ex", "cholesky_solve", "cholesky_inverse",
     "lu", "lu_factor", "lu_factor_ex", "lu_solve", "solve", "solve_ex", "solve_triangular",

@@ -204,3 +204,8 @@ def as_pivots(fn, piv, lu):
 def bad_pivots(fn):
     """The error for row interchanges that do not fit the matrix."""
     return ValueError(f"{fn}: the pivots must be row interchanges as lu_factor returns them: entry i between i and N-1")
+
+
+def complex_dtype(dtype):
+    """The complex dtype that belongs to a kernel dtype."""
+    return KERNEL_DTYPES[2 + (real_dtype(dtype) == KERNEL_DTYPES[1])]
