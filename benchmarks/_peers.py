@@ -54,7 +54,8 @@ def load_linalgad(threads):
         for op, (name, keywords) in OUR_CALLS.items()
         if hasattr(la, name)
     }
-    return Peer("linalgad", la.__version__, ops, vjp=_linalgad_vjp(la))
+    details = {"show_config": la.show_config("dicts")}
+    return Peer("linalgad", la.__version__, ops, vjp=_linalgad_vjp(la), details=details)
 
 
 def _linalgad_vjp(la):

@@ -121,7 +121,7 @@ def errors(rows):
 
 def geometric_mean(values):
     """Geometric mean of positive numbers."""
-    return math.exp(math.fsum(map(math.log, values)) / len(values))
+    return 2 ** (math.fsum(map(math.log2, values)) / len(values))
 
 
 def means(rows, key, label):

@@ -1,6 +1,7 @@
 """Sphinx configuration; build with ``sphinx-build -W doc doc/_build``."""
 
 import linalgad
+from linalgad import grad
 
 project = "linalgad"
 author = "the linalgad developers"
@@ -32,13 +33,36 @@ html_theme_options = {
 }
 
 
-def _list_public_names(app, docname, source):
-    """Put the names of ``linalgad.__all__`` where the reference page asks for them."""
-    if docname == "reference":
-        names = "\n   ".join(sorted(linalgad.__all__, key=str.lower))
-        source[0] = source[0].replace("@PUBLIC_NAMES@", names)
+def _public_names():
+    """Every name of ``linalgad.__all__``, a line each, as autosummary takes them."""
+    return "\n   ".join(sorted(linalgad.__all__, key=str.lower))
+
+
+def _capabilities():
+    """Table of what is differentiable, with the caveats."""
+    lines = [".. list-table::", "   :header-rows: 1", "   :widths: 18 14 8 8 8 44", ""]
+    rows = [("function", "output", "jvp", "vjp", "second order", "caveat")]
+    for row in grad.capabilities():
+        marks = ("yes" if flag else "no" for flag in (row.jvp, row.vjp, row.second_order))
+        rows.append((f"``{row.function}``", f"``{row.output}``", *marks, row.caveat))
+    for row in rows:
+        lines += [("     - " if k else "   * - ") + cell for k, cell in enumerate(row)]
+    return "\n".join(lines)
+
+
+GENERATED = {
+    "reference": ("@PUBLIC_NAMES@", _public_names),
+    "grad": ("@CAPABILITIES@", _capabilities),
+}
+
+
+def _fill_in(app, docname, source):
+    """Put what the package knows about itself where a page asks for it."""
+    if docname in GENERATED:
+        mark, text = GENERATED[docname]
+        source[0] = source[0].replace(mark, text())
 
 
 def setup(app):
     """Connect the hooks."""
-    app.connect("source-read", _list_public_names)
+    app.connect("source-read", _fill_in)
