@@ -94,6 +94,27 @@ template <class P> LG_FN cx<P> divide_(cx<P> y, cx<P> x) {
     P d = add_abs2(z, P(0));
     return {w.re / d * s, w.im / d * s};
 }
+template <class P> LG_FN cx<P> times_power(cx<P> x, typename traits<P>::I e) {
+    return {times_power(x.re, e), times_power(x.im, e)};
+}
+// Division of many numbers by x: by its reciprocal, except where that is subnormal or infinite.
+template <class V> struct divisor {
+    typedef bits<typename traits<V>::scalar> B;
+    typedef typename traits<V>::real P;
+    V d, r;
+    typename traits<V>::M odd;
+    bool any_odd;
+    divisor() = default;
+    LG_FN explicit divisor(V x) : d(x), r(recip_(x)) {
+        const P a = absmax_(x);
+        odd = not_((a >= P(B::tiny)) & (a <= P(B::huge)));
+        any_odd = any(odd);
+    }
+    LG_FN V operator()(V y) const {
+        V q = y * r;
+        return any_odd ? select(odd, divide_(y, d), q) : q;
+    }
+};
 
 } // namespace
 } // namespace lg

@@ -9,18 +9,10 @@
 #define LINALGAD_COMPACT_LAYOUT_HPP
 
 #include "abi.h"
-#include "pack.hpp"
+#include "block.hpp"
 
 namespace lg {
 namespace {
-
-template <class V> struct tile {
-    V *p;
-    int rs, cs;
-    LG_FN V &operator()(int i, int j) const { return p[i * rs + j * cs]; }
-    LG_FN tile t() const { return {p, cs, rs}; }
-    LG_FN tile at(int i, int j) const { return {p + i * rs + j * cs, rs, cs}; }
-};
 
 // A part of a call: `count` matrices from `first`, which is all of a pack, or one matrix for V = a plain number.
 struct part {
@@ -50,29 +42,27 @@ template <class V> LG_FN tile<V> ordered(V *p, order o, ptrdiff_t m, ptrdiff_t n
 }
 
 // ---- W runs of `count` numbers to and from interleaved storage -------------------------------------------------------
-// Registers x[0..G) hold, in 16-byte lane q of register i, the G numbers of matrix q G + i; after the transposition
-// register j holds number j of matrices q G .. q G + G - 1, in order.
+// Registers x[0..G) hold, in part q of register i, G numbers of matrix q G + i (16 bytes; 32 for AVX-512's doubles);
+// after turn() register j holds number j of matrices q G .. q G + G - 1, in order. turn() is its own inverse.
 template <class T> struct granule;
 template <> struct granule<double> {
-    static const int G = 2;
+    static const int G = LG_BYTES == 64 ? 4 : 2;
     typedef raw<double>::R R;
     typedef double H __attribute__((vector_size(16), aligned(8), may_alias));
 #if LG_BYTES == 64
     LG_FN static R join(const double *const *p, ptrdiff_t f) {
-        R x = _mm512_castpd128_pd512(_mm_loadu_pd(p[0] + f));
-        x = _mm512_insertf64x2(x, _mm_loadu_pd(p[2] + f), 1);
-        x = _mm512_insertf64x2(x, _mm_loadu_pd(p[4] + f), 2);
-        return _mm512_insertf64x2(x, _mm_loadu_pd(p[6] + f), 3);
+        return _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_loadu_pd(p[0] + f)), _mm256_loadu_pd(p[4] + f), 1);
     }
     LG_FN static void split(R x, double *const *p, ptrdiff_t f) {
-        _mm_storeu_pd(p[0] + f, _mm512_castpd512_pd128(x));
-        _mm_storeu_pd(p[2] + f, _mm512_extractf64x2_pd(x, 1));
-        _mm_storeu_pd(p[4] + f, _mm512_extractf64x2_pd(x, 2));
-        _mm_storeu_pd(p[6] + f, _mm512_extractf64x2_pd(x, 3));
+        _mm256_storeu_pd(p[0] + f, _mm512_castpd512_pd256(x));
+        _mm256_storeu_pd(p[4] + f, _mm512_extractf64x4_pd(x, 1));
     }
     LG_FN static void turn(R *x) {
+        const __m512i even = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13), odd = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
         R a = _mm512_unpacklo_pd(x[0], x[1]), b = _mm512_unpackhi_pd(x[0], x[1]);
-        x[0] = a, x[1] = b;
+        R c = _mm512_unpacklo_pd(x[2], x[3]), d = _mm512_unpackhi_pd(x[2], x[3]);
+        x[0] = _mm512_permutex2var_pd(a, even, c), x[1] = _mm512_permutex2var_pd(b, even, d);
+        x[2] = _mm512_permutex2var_pd(a, odd, c), x[3] = _mm512_permutex2var_pd(b, odd, d);
     }
 #elif LG_BYTES == 32
     LG_FN static R join(const double *const *p, ptrdiff_t f) {
@@ -142,8 +132,10 @@ template <> struct granule<float> {
     }
 };
 
-template <class T> LG_FN void interleave(pack<T> *dst, const T *const *src, ptrdiff_t count) {
+template <class T> LG_FN void interleave(pack<T> *dst, const T *const *from, ptrdiff_t count) {
     typedef granule<T> S;
+    const T *src[pack<T>::W]; // copied, to be kept in registers
+    LG_UNROLL for (int l = 0; l < pack<T>::W; l++) src[l] = from[l];
     typename raw<T>::R x[S::G];
     ptrdiff_t f = 0;
     for (; f + S::G <= count; f += S::G) {
@@ -153,8 +145,10 @@ template <class T> LG_FN void interleave(pack<T> *dst, const T *const *src, ptrd
     }
     for (; f < count; f++) LG_UNROLL for (int l = 0; l < pack<T>::W; l++) dst[f].r[l] = src[l][f];
 }
-template <class T> LG_FN void deinterleave(const pack<T> *src, T *const *dst, ptrdiff_t count) {
+template <class T> LG_FN void deinterleave(const pack<T> *src, T *const *to, ptrdiff_t count) {
     typedef granule<T> S;
+    T *dst[pack<T>::W];
+    LG_UNROLL for (int l = 0; l < pack<T>::W; l++) dst[l] = to[l];
     typename raw<T>::R x[S::G];
     ptrdiff_t f = 0;
     for (; f + S::G <= count; f += S::G) {
@@ -178,28 +172,36 @@ LG_FN void deinterleave(const float *src, float *const *dst, ptrdiff_t count) {
 }
 
 // ---- operands --------------------------------------------------------------------------------------------------------
-// Copies between an array with any strides and a contiguous one; E is one element (two numbers if complex).
-template <class T, int parts> LG_FN void copy_strided(char *to, ptrdiff_t trs, ptrdiff_t tcs, const char *from,
-                                                      ptrdiff_t frs, ptrdiff_t fcs, ptrdiff_t m, ptrdiff_t n) {
-    for (ptrdiff_t i = 0; i < m; i++)
-        for (ptrdiff_t j = 0; j < n; j++)
-            __builtin_memcpy(to + i * trs + j * tcs, from + i * frs + j * fcs, parts * sizeof(T));
+// Copies m x n elements between arrays with any strides; row i goes to row to_row[i], or to row i without that list.
+template <class T, int parts>
+LG_CALL void copy_strided(char *to, ptrdiff_t trs, ptrdiff_t tcs, const char *from, ptrdiff_t frs, ptrdiff_t fcs,
+                          ptrdiff_t m, ptrdiff_t n, const int *to_row = nullptr) {
+    const ptrdiff_t item = parts * sizeof(T);
+    for (ptrdiff_t i = 0; i < m; i++) {
+        char *t = to + (to_row ? to_row[i] : i) * trs;
+        const char *f = from + i * frs;
+        if (tcs == item && fcs == item) // spelt out, as a call of memcpy costs more than a short row
+            for (ptrdiff_t j = 0; j < n * parts; j++) ((T *)t)[j] = ((const T *)f)[j];
+        else
+            for (ptrdiff_t j = 0; j < n; j++) __builtin_memcpy(t + j * tcs, f + j * fcs, item);
+    }
 }
 
 // Reads operand v, m x n, into the tile at p (m n numbers). `spare` is workspace for W contiguous matrices.
-// Elements in flight beyond the matrices of the part repeat the first.
-template <class V> tile<V> load(V *p, const part &c, int v, ptrdiff_t m, ptrdiff_t n, V *spare) {
+// Elements in flight beyond the matrices of the part repeat the first. With to_row ([W][m]) rows are permuted.
+template <class V>
+LG_CALL tile<V> load(V *p, const part &c, int v, ptrdiff_t m, ptrdiff_t n, V *spare, const int *to_row = nullptr) {
     typedef traits<V> X;
     typedef typename X::scalar T;
     const lg_view &a = c.call->x[v];
     const ptrdiff_t item = X::parts * sizeof(T);
-    order o = order_of(a, m, n, item);
+    const order o = to_row ? strided : order_of(a, m, n, item);
     const T *src[X::width];
     for (int l = 0; l < X::width; l++) {
         const char *q = a.ptr[c.first + (l < c.count ? l : 0)];
         if (o == strided) {
             char *s = (char *)spare + l * (m * n * item);
-            copy_strided<T, X::parts>(s, n * item, item, q, a.rs, a.cs, m, n);
+            copy_strided<T, X::parts>(s, n * item, item, q, a.rs, a.cs, m, n, to_row ? to_row + l * m : nullptr);
             q = s;
         }
         src[l] = (const T *)q;
@@ -211,13 +213,14 @@ template <class V> tile<V> load(V *p, const part &c, int v, ptrdiff_t m, ptrdiff
 template <class V> LG_FN tile<V> result(V *p, const part &c, int v, ptrdiff_t m, ptrdiff_t n) {
     return ordered(p, order_of(c.call->x[v], m, n, traits<V>::parts * sizeof(typename traits<V>::scalar)), m, n);
 }
-// Writes a contiguous tile of m n numbers to operand v. `spare` as in load().
-template <class V> void store(tile<V> t, const part &c, int v, ptrdiff_t m, ptrdiff_t n, V *spare) {
+// Writes a contiguous tile of m n numbers to operand v. `spare` and to_row as in load().
+template <class V>
+LG_CALL void store(tile<V> t, const part &c, int v, ptrdiff_t m, ptrdiff_t n, V *spare, const int *to_row = nullptr) {
     typedef traits<V> X;
     typedef typename X::scalar T;
     const lg_view &a = c.call->x[v];
     const ptrdiff_t item = X::parts * sizeof(T);
-    order o = order_of(a, m, n, item);
+    const order o = to_row ? strided : order_of(a, m, n, item);
     const bool direct = (o == by_rows && (t.cs == 1 || n == 1) && (t.rs == n || m == 1)) ||
                         (o == by_columns && (t.rs == 1 || m == 1) && (t.cs == m || n == 1));
     T *dst[X::width];
@@ -226,7 +229,8 @@ template <class V> void store(tile<V> t, const part &c, int v, ptrdiff_t m, ptrd
     deinterleave((const typename X::real *)t.p, dst, m * n * X::parts);
     if (!direct)
         for (int l = 0; l < c.count; l++)
-            copy_strided<T, X::parts>(a.ptr[c.first + l], a.rs, a.cs, (const char *)dst[l], t.rs * item, t.cs * item, m, n);
+            copy_strided<T, X::parts>(a.ptr[c.first + l], a.rs, a.cs, (const char *)dst[l], t.rs * item, t.cs * item, m, n,
+                                      to_row ? to_row + l * m : nullptr);
 }
 // One number for each matrix, such as info: the element of matrix l of a pack of integers.
 template <class T> LG_FN typename bits<T>::I lane_of(const ipack<T> &x, int l) { return x.r[l]; }

@@ -14,9 +14,11 @@
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define LG_CUDA 1
 #define LG_FN __device__ __forceinline__
+#define LG_CALL __device__
 #define LG_UNROLL _Pragma("unroll")
 #else
 #define LG_FN inline __attribute__((always_inline))
+#define LG_CALL __attribute__((noinline)) // large enough to be called rather than copied
 #if defined(__clang__)
 #define LG_UNROLL _Pragma("unroll")
 #else
@@ -38,11 +40,15 @@ template <> struct bits<double> {
     typedef long long I;
     static const int mant = 52, bias = 1023;
     static const I sign = (I)(1ull << 63), exp = (I)(0x7ffull << 52);
+    static constexpr double tiny = 0x1p-1022, huge = 0x1p1022; // normal, and so are their reciprocals
+    static constexpr double square_tiny = 0x1p-960, square_huge = 0x1p1000; // sums of squares that lost nothing
 };
 template <> struct bits<float> {
     typedef int I;
     static const int mant = 23, bias = 127;
     static const I sign = (I)(1u << 31), exp = (I)(0xffu << 23);
+    static constexpr float tiny = 0x1p-126f, huge = 0x1p126f;
+    static constexpr float square_tiny = 0x1p-96f, square_huge = 0x1p110f;
 };
 
 // ---- V = a plain number ----------------------------------------------------------------------------------------------
@@ -82,8 +88,6 @@ LG_FN double select(bool m, double a, double b) { return m ? a : b; }
 LG_FN float select(bool m, float a, float b) { return m ? a : b; }
 LG_FN int select(bool m, int a, int b) { return m ? a : b; }
 LG_FN long long select(bool m, long long a, long long b) { return m ? a : b; }
-LG_FN double gather(const double *base, long long i) { return base[i]; }
-LG_FN float gather(const float *base, int i) { return base[i]; }
 
 template <class T> struct pack;  // W numbers of type T; only on the CPU
 template <class T> struct mask;  // the result of comparing two packs
@@ -127,6 +131,24 @@ template <class V> LG_FN V inverse_scale(V x) {
     e = select(e < I(1), I(1), e);
     e = select(e > I(2 * B::bias - 1), I(2 * B::bias - 1), e);
     return from_bits(x, e << B::mant);
+}
+// e with s = 2^e
+template <class V> LG_FN typename traits<V>::I exponent(V s) {
+    typedef typename traits<V>::I I;
+    typedef bits<typename traits<V>::scalar> B;
+    return ((as_bits(s) & I(B::exp)) >> B::mant) - I(B::bias);
+}
+// x 2^e for 1 <= |x| < 2 and any e: rounded once
+template <class V> LG_FN V times_power(V x, typename traits<V>::I e) {
+    typedef typename traits<V>::I I;
+    typedef bits<typename traits<V>::scalar> B;
+    const I most(3 * (B::bias - 1));
+    e = select(e > most, most, e);
+    e = select(e < I(0) - most, I(0) - most, e);
+    // three equal steps: the first two keep x normal where the result is not zero
+    I third = (e * I(21846)) >> 16;
+    V s = from_bits(x, (third + I(B::bias)) << B::mant);
+    return x * s * s * from_bits(x, (e - third - third + I(B::bias)) << B::mant);
 }
 // 1 / s of a power of two between 2^-(bias-1) and 2^(bias-1), exactly
 template <class V> LG_FN V inverse_power(V s) {

@@ -152,7 +152,7 @@ LG_T bool any(mask<T> a) {
 #endif
 #endif
 
-// ---- square root, fused multiply-add, gather -------------------------------------------------------------------------
+// ---- square root, fused multiply-add ---------------------------------------------------------------------------------
 #if defined(LG_AVX512)
 LG_FN pack<double> sqrt_(pack<double> a) { return pack<double>::of(_mm512_sqrt_pd(a.r)); }
 LG_FN pack<float> sqrt_(pack<float> a) { return pack<float>::of(_mm512_sqrt_ps(a.r)); }
@@ -161,12 +161,6 @@ LG_FN pack<float> sqrt_(pack<float> a) { return pack<float>::of(_mm512_sqrt_ps(a
     LG_FN pack<float> name(pack<float> a, pack<float> b, pack<float> c) { return pack<float>::of(s(a.r, b.r, c.r)); }
 LG_FMA(fma_, _mm512_fmadd_pd, _mm512_fmadd_ps)
 LG_FMA(fnma_, _mm512_fnmadd_pd, _mm512_fnmadd_ps)
-LG_FN pack<double> gather(const double *base, ipack<double> i) {
-    return pack<double>::of(_mm512_i64gather_pd((__m512i)i.r, base, 8));
-}
-LG_FN pack<float> gather(const float *base, ipack<float> i) {
-    return pack<float>::of(_mm512_i32gather_ps((__m512i)i.r, base, 4));
-}
 #elif defined(LG_AVX2)
 LG_FN pack<double> sqrt_(pack<double> a) { return pack<double>::of(_mm256_sqrt_pd(a.r)); }
 LG_FN pack<float> sqrt_(pack<float> a) { return pack<float>::of(_mm256_sqrt_ps(a.r)); }
@@ -175,12 +169,6 @@ LG_FN pack<float> sqrt_(pack<float> a) { return pack<float>::of(_mm256_sqrt_ps(a
     LG_FN pack<float> name(pack<float> a, pack<float> b, pack<float> c) { return pack<float>::of(s(a.r, b.r, c.r)); }
 LG_FMA(fma_, _mm256_fmadd_pd, _mm256_fmadd_ps)
 LG_FMA(fnma_, _mm256_fnmadd_pd, _mm256_fnmadd_ps)
-LG_FN pack<double> gather(const double *base, ipack<double> i) {
-    return pack<double>::of(_mm256_i64gather_pd(base, (__m256i)i.r, 8));
-}
-LG_FN pack<float> gather(const float *base, ipack<float> i) {
-    return pack<float>::of(_mm256_i32gather_ps(base, (__m256i)i.r, 4));
-}
 #else
 #if defined(__SSE2__)
 LG_FN pack<double> sqrt_(pack<double> a) { return pack<double>::of(_mm_sqrt_pd(a.r)); }
@@ -208,11 +196,6 @@ LG_T pack<T> fma_(pack<T> a, pack<T> b, pack<T> c) {
 LG_T pack<T> fma_(pack<T> a, pack<T> b, pack<T> c) { return a * b + c; }
 #endif
 LG_T pack<T> fnma_(pack<T> a, pack<T> b, pack<T> c) { return fma_(-a, b, c); }
-LG_T pack<T> gather(const T *base, ipack<T> i) {
-    pack<T> x;
-    LG_UNROLL for (int l = 0; l < pack<T>::W; l++) x.r[l] = base[i.r[l]];
-    return x;
-}
 #endif
 #undef LG_FMA
 #undef LG_T

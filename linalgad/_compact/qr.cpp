@@ -1,0 +1,42 @@
+#include "layout.hpp"
+
+#include "qr.hpp"
+
+namespace lg {
+namespace {
+
+template <class V> struct qr_op {
+    static ptrdiff_t elements(ptrdiff_t m, ptrdiff_t n, ptrdiff_t, int) {
+        const ptrdiff_t most = m > n ? m : n;
+        return m * n + n + m * m + m * n + m * most;
+    }
+    static void run(const part &c) {
+        const int m = (int)c.call->m, n = (int)c.call->n, mn = m < n ? m : n, flags = c.call->flags;
+        const int columns = flags & LG_COMPLETE ? m : mn;
+        arena ws{c.call->ws};
+        V *pa = ws.take<V>(m * n), *tau = ws.take<V>(mn), *pq = ws.take<V>(m * columns), *pr = ws.take<V>(columns * n),
+          *spare = ws.take<V>(m * (m > n ? m : n));
+        const tile<V> a = load(pa, c, 0, m, n, spare);
+        qr(a, m, n, tau);
+        store_info(typename traits<V>::I(0), c);
+        if (flags & LG_RAW) {
+            store(a, c, 1, m, n, spare);
+            store(ordered(tau, by_rows, mn, 1), c, 2, mn, 1, spare);
+            return;
+        }
+        const int at = flags & LG_VALUES ? 1 : 2; // where r goes
+        const tile<V> r = result(pr, c, at, columns, n);
+        qr_triangle(a, r, columns, n);
+        if (at == 2) {
+            const tile<V> q = result(pq, c, 1, m, columns);
+            qr_form(a, tau, m, mn, q, columns);
+            store(q, c, 1, m, columns, spare);
+        }
+        store(r, c, at, columns, n, spare);
+    }
+};
+
+} // namespace
+} // namespace lg
+
+LG_REGISTER(qr, qr_op)

@@ -1,0 +1,32 @@
+#include "layout.hpp"
+
+#include "triangular.hpp"
+
+namespace lg {
+namespace {
+
+template <class V> struct solve_triangular_op {
+    static ptrdiff_t elements(ptrdiff_t, ptrdiff_t n, ptrdiff_t k, int) { return n * n + n * k + (n > k ? n : k) * n; }
+    static void run(const part &c) {
+        const int n = (int)c.call->n, k = (int)c.call->k, flags = c.call->flags;
+        arena ws{c.call->ws};
+        V *pa = ws.take<V>(n * n), *pb = ws.take<V>(n * k), *spare = ws.take<V>((n > k ? n : k) * n);
+        tile<V> a = load(pa, c, 0, n, n, spare), b = load(pb, c, 1, n, k, spare);
+        const bool transposed = flags & LG_TRANS, upper = !!(flags & LG_UPPER) != transposed, unit = flags & LG_UNIT;
+        const bool conjugated = (flags & LG_CONJ) && traits<V>::parts == 2;
+        if (transposed) a = a.t();
+        store_info(unit ? typename traits<V>::I(0) : first_zero(a, n), c);
+        if (conjugated) conjugate(b, n, k); // conj(T) x = b is T conj(x) = conj(b)
+        if (upper)
+            unit ? solve_upper<true>(a, n, b, k) : solve_upper<false>(a, n, b, k);
+        else
+            unit ? solve_lower<true>(a, n, b, k) : solve_lower<false>(a, n, b, k);
+        if (conjugated) conjugate(b, n, k);
+        store(b, c, 2, n, k, spare);
+    }
+};
+
+} // namespace
+} // namespace lg
+
+LG_REGISTER(solve_triangular, solve_triangular_op)
