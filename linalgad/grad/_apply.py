@@ -32,8 +32,8 @@ def jvp(fun, primals, tangents, **kw):
     NotDifferentiableError
         If `fun` has no rule, or a slice failed under ``errors='nan'``.
     """
-    record, opt, kw = _prepare(fun, kw)
     args, _ = _leaves(primals)
+    record, opt, kw = _prepare(fun, kw, len(primals))
     tans = _match(tangents, primals, args, "tangents")
     outputs, aux = _forward(record, args, kw, opt)
     douts = record.jvp(Call(args, outputs, aux, kw, opt), tans)
@@ -70,7 +70,7 @@ def vjp(fun, *primals, wrt=None, **kw):
     GaugeError
         From the pullback, if the loss depends on the gauge and ``gauge='raise'``.
     """
-    record, opt, kw = _prepare(fun, kw)
+    record, opt, kw = _prepare(fun, kw, len(primals))
     args, places = _leaves(primals)
     outputs, aux = _forward(record, args, kw, opt)
     pullback = Pullback(record, Call(args, outputs, aux, kw, opt), places, _wanted(wrt, record, places))
@@ -99,7 +99,7 @@ def hvp(fun, primals, tangents, cotangents, **kw):
     level = level_of(*args) + 1
     tangents = _match(tangents, primals, args, "tangents")
     duals = tuple(join(x, t, level) for x, t in zip(args, tangents, strict=True))
-    record, opt, kw = _prepare(fun, kw)
+    record, opt, kw = _prepare(fun, kw, len(primals))
     outputs, aux = _forward(record, duals, kw, opt, align=callable(cotangents))
     pullback = Pullback(record, Call(duals, outputs, aux, kw, opt), places, _wanted(None, record, places))
     grads = pullback(cotangents(record.pack(outputs, kw)) if callable(cotangents) else cotangents)
@@ -109,7 +109,7 @@ def hvp(fun, primals, tangents, cotangents, **kw):
 def lift(fun):
     """`fun` as a function that takes dual arrays too, for losses written by hand and forward-over-forward."""
     def lifted(*primals, **kw):
-        record, opt, own = _prepare(fun, kw)
+        record, opt, own = _prepare(fun, kw, len(primals))
         args, _ = _leaves(primals)
         return record.pack(_forward(record, args, own, opt)[0], own)
     return lifted
@@ -161,11 +161,11 @@ def _refuse_failed(record, outputs):
                                      "a failed slice has no derivative, take it out of the batch")
 
 
-def _prepare(fun, kw):
+def _prepare(fun, kw, count):
     opt, kw = Options.split(kw)
     if kw.pop("out", None) is not None:
         raise TypeError("out= has no meaning in a derivative")
-    return lookup(fun, kw), opt, kw
+    return lookup(fun, kw, count), opt, kw
 
 
 # ------------------------------------------------------------------ structures

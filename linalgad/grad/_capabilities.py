@@ -35,13 +35,15 @@ class CapabilityRow(NamedTuple):
     caveat: str
 
 
-def capabilities(fun=None, **kw):
+def capabilities(fun=None, *, count=1, **kw):
     """What can be differentiated.
 
     Parameters
     ----------
     fun : function or str, optional
         A function of linalgad; all functions of the table by default.
+    count : int, optional
+        The number of arguments, where it decides (eigh of a pencil).
     **kw
         Keywords of `fun` that choose its outputs (``mode=``, ``left=``, ``compute_uv=``).
 
@@ -56,7 +58,7 @@ def capabilities(fun=None, **kw):
     >>> [row.output for row in grad.capabilities("svd")]
     ['U', 'S', 'Vh']
     """
-    records = [lookup(name, {}) for name in load()] if fun is None else [lookup(fun, kw)]
+    records = [lookup(name, {}) for name in load()] if fun is None else [lookup(fun, kw, count)]
     return [CapabilityRow(r.name, c.output, c.jvp, c.vjp, c.second_order, cpu=True, gpu=False,
                           compiled=bool(r.compiled), dtypes=_DTYPES, caveat=c.caveat)
             for r in records for c in r.capabilities]

@@ -72,7 +72,8 @@ def check_grads(fun, args, *, order=2, modes=("fwd", "rev"), fast=False, batched
         for i, (t, reference) in enumerate(zip(_tuple(slopes), near.outputs(), strict=True)):
             if t is not None:
                 check(f"jvp, output {i}", t, reference)
-    cts = project_cotangent(fun, outputs, _structure(outputs, lambda y: _noise(rng, y), slopes), **kw)
+    cts = project_cotangent(fun, outputs, _structure(outputs, lambda y: _noise(rng, y), slopes),
+                            count=len(args), **kw)
     if "rev" in modes:
         grads = vjp(fun, *args, **kw)[1](cts)
         check("vjp (adjoint identity)", _inner(_each(grads), _each(tangents)), _inner(_tuple(cts), _tuple(slopes)),
@@ -94,7 +95,7 @@ class _Neighbours:
 
     def __init__(self, fun, args, tangents, outputs, h, kw):
         self._h = h
-        record = lookup(fun, Options.split(kw)[1])
+        record = lookup(fun, Options.split(kw)[1], len(args))
         wide = _map(_double, args)
         kw = dict(kw, gauge="project")
         self._points = []
@@ -120,7 +121,7 @@ class _Neighbours:
                 if ys[0] is not None and ys[0].dtype.kind in "fc" else None for ys in zip(*values, strict=True)]
 
 
-def project_cotangent(fun, outputs, cotangents, **kw):
+def project_cotangent(fun, outputs, cotangents, *, count=1, **kw):
     """Remove the gauge-dependent part of cotangents.
 
     Parameters
@@ -131,6 +132,8 @@ def project_cotangent(fun, outputs, cotangents, **kw):
         What it returned.
     cotangents : structure of the outputs
         None is zero.
+    count : int, optional
+        The number of arguments of the call, where it decides (2 for eigh of a pencil).
     **kw
         Keywords of `fun`, and `rank_tol`.
 
@@ -140,7 +143,7 @@ def project_cotangent(fun, outputs, cotangents, **kw):
         Cotangents that every gauge policy accepts.
     """
     opt, kw = Options.split(kw)
-    record = lookup(fun, kw)
+    record = lookup(fun, kw, count)
     flat = tuple(np.asarray(y) for y in _tuple(outputs))
     return record.pack(record.project(Call((), flat, None, kw, opt), _cotangents(record, flat, cotangents)), kw)
 

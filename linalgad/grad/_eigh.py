@@ -87,7 +87,7 @@ def aligned_spectrum(da, w, v):
 
 # ------------------------------------------------------------------ table
 
-def _columns(kw, n):
+def columns(kw, n):
     """The slice of eigenvalues a call returns."""
     subset = kw.get("subset_by_index")
     return slice(None) if subset is None else slice(subset[0], subset[1] + 1)
@@ -101,7 +101,7 @@ def _eigh_forward(args, kw):
     w, v = spectrum = _whole_spectrum(args[0], kw)
     if kw.get("subset_by_index") is None:
         return spectrum, None
-    part = _columns(kw, w.shape[-1])
+    part = columns(kw, w.shape[-1])
     return (w[..., part], v[..., part]), spectrum
 
 
@@ -113,14 +113,14 @@ def _spectrum(call):
 def _eigh_jvp(call, tangents):
     w, v = _spectrum(call)
     dw, dv = eigh_tangents(tangents[0], w, v, call.opt)
-    part = _columns(call.kw, w.shape[-1])
+    part = columns(call.kw, w.shape[-1])
     return dw[..., part], dv[..., part]
 
 
 def _embedded(g, like, call):
     if g is None or call.aux is None:
         return g
-    return xp.embed(g, shape=like.shape, index=(..., _columns(call.kw, like.shape[-1])))
+    return xp.embed(g, shape=like.shape, index=(..., columns(call.kw, like.shape[-1])))
 
 
 def _eigh_vjp(call, cotangents, needs):
@@ -134,7 +134,7 @@ def _eigh_align(call, tangents):
     if call.aux is None:
         return aligned_spectrum(tangents[0], *call.outputs), None
     w, v = spectrum = aligned_spectrum(tangents[0], *call.aux)
-    part = _columns(call.kw, w.shape[-1])
+    part = columns(call.kw, w.shape[-1])
     return (w[..., part], v[..., part]), spectrum
 
 
@@ -144,20 +144,20 @@ def _eigvalsh_align(call, tangents):
 
 def _eigvalsh_forward(args, kw):
     spectrum = _whole_spectrum(args[0], kw)
-    return (spectrum[0][..., _columns(kw, spectrum[0].shape[-1])],), spectrum
+    return (spectrum[0][..., columns(kw, spectrum[0].shape[-1])],), spectrum
 
 
 def _eigvalsh_jvp(call, tangents):
     _, v = lifted_spectrum(call.args[0], call.aux, call.opt)
     dw = xp.real(xp.sum(xp.conj(v) * (xp.herm(tangents[0]) @ v), axis=-2))
-    return (dw[..., _columns(call.kw, dw.shape[-1])],)
+    return (dw[..., columns(call.kw, dw.shape[-1])],)
 
 
 def _eigvalsh_vjp(call, cotangents, needs):
     gw = cotangents[0]
     if gw is None:
         return (None,), None
-    gw = xp.embed(gw, shape=call.aux[0].shape, index=(..., _columns(call.kw, call.aux[0].shape[-1])))
+    gw = xp.embed(gw, shape=call.aux[0].shape, index=(..., columns(call.kw, call.aux[0].shape[-1])))
     ga = spectral_sum(call.args[0], gw, spectrum=call.aux, opt=call.opt)
     w = call.aux[0]
     gap = _gap.gaps(w / spectral.top_scale(w))
@@ -174,6 +174,11 @@ def _project(call, cotangents):
     return gw, gv - v @ xp.where(free, xp.skew(xp.H(v) @ gv), 0)
 
 
+def _pencil(name):
+    from . import _eigh_pencil
+    return getattr(_eigh_pencil, name)
+
+
 def _result(outputs, kw):
     from .._lib._results import EighResult
     return EighResult(*outputs)
@@ -183,13 +188,13 @@ _TIE = ("at a repeated eigenvalue: right for losses that do not see a rotation i
         "the part of another loss that needs the limit of N/gap is lost (use a function of the matrix)")
 _TRACE = "the tangents of a repeated eigenvalue sum to the trace of its block"
 
-register(Record(
+VECTORS = register(Record(
     name="eigh", forward=_eigh_forward, jvp=_eigh_jvp, vjp=_eigh_vjp, pack=_result, project=_project,
-    align=_eigh_align,
+    variant=lambda kw, count: _pencil("VECTORS") if count > 1 else VECTORS, align=_eigh_align,
     capabilities=(Capability("eigenvalues", caveat=_TRACE), Capability("eigenvectors", caveat=_TIE)),
 ))
-register(Record(
+VALUES = register(Record(
     name="eigvalsh", forward=_eigvalsh_forward, jvp=_eigvalsh_jvp, vjp=_eigvalsh_vjp, remember=None,
-    align=_eigvalsh_align,
+    variant=lambda kw, count: _pencil("VALUES") if count > 1 else VALUES, align=_eigvalsh_align,
     capabilities=(Capability("eigenvalues", caveat=_TRACE),),
 ))

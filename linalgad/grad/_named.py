@@ -17,7 +17,7 @@ def _call(record, args, outputs, aux, kw, opt):
 def _jvp_rule(name):
     def rule(args, outputs, tangents, *, aux=None, **kw):
         opt, kw = Options.split(kw)
-        record = lookup(name, kw)
+        record = lookup(name, kw, len(args))
         call, _ = _call(record, args, outputs, aux, kw, opt)
         return record.pack(record.jvp(call, _match(tangents, args, call.args, "tangents")), kw)
     rule.__name__ = rule.__qualname__ = name + "_jvp"
@@ -32,7 +32,7 @@ def _jvp_rule(name):
 def _vjp_rule(name):
     def rule(args, outputs, cotangents, *, aux=None, **kw):
         opt, kw = Options.split(kw)
-        record = lookup(name, kw)
+        record = lookup(name, kw, len(args))
         call, _ = _call(record, args, outputs, aux, kw, opt)
         needs = tuple(i in record.inexact for i in range(len(call.args)))
         grads, info = record.vjp(call, _cotangents(record, call.outputs, cotangents), needs)

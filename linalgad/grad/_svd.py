@@ -286,7 +286,7 @@ _VALUES = register(Record(
 _VECTORS = register(Record(
     name="svd", forward=_svd_forward, jvp=_svd_jvp, vjp=_svd_vjp, pack=_result, project=_project,
     align=_svd_align,
-    variant=lambda kw: _VECTORS if kw.get("compute_uv", True) else _VALUES,
+    variant=lambda kw, count: _VECTORS if kw.get("compute_uv", True) else _VALUES,
     capabilities=(Capability("U", caveat=_TIE + "; extra columns of a full U through their projector only"),
                   Capability("S", caveat=_TRACE),
                   Capability("Vh", caveat=_TIE + "; extra rows of a full Vh through their projector only")),

@@ -64,7 +64,8 @@ class Record:
         ``remember(args, outputs, kw) -> aux`` for the rules by name, where the forward's results are given.
         None when aux cannot be had without factoring again: the caller must then pass it.
     variant : callable
-        ``variant(kw) -> Record``: the record that serves these keywords (svd without vectors is svdvals).
+        ``variant(kw, count) -> Record``: the record that serves these keywords and so many arguments (svd
+        without vectors is svdvals, eigh of two matrices is a pencil).
     project : callable
         ``project(call, cotangents) -> cotangents`` without their gauge-dependent part.
     align : callable or None
@@ -113,12 +114,15 @@ def load():
     return _TABLE
 
 
-def lookup(fun, kw):
-    """The record that serves ``fun(..., **kw)``; `fun` is a function of linalgad or its name."""
+def lookup(fun, kw, count=1):
+    """The record that serves ``fun(..., **kw)`` with `count` arguments; `fun` is a function of linalgad or its name."""
     table = load()
     name = fun if isinstance(fun, str) else getattr(fun, "__name__", repr(fun))
     foreign = not isinstance(fun, str) and getattr(fun, "__module__", "").split(".")[0] != __package__.split(".")[0]
     if name not in table or foreign:
         raise NotDifferentiableError(f"{name} has no derivative rule; capabilities() lists the functions that have")
     record = table[name]
-    return record.variant(kw) if record.variant else record
+    arrays = [k for k, v in kw.items() if hasattr(v, "shape")]
+    if arrays:
+        raise NotDifferentiableError(f"{name}: give {arrays[0]} as an argument, not as a keyword, to differentiate")
+    return record.variant(kw, count) if record.variant else record

@@ -29,7 +29,8 @@ def projector_cotangents(w, kept):
 
 
 @pytest.mark.parametrize("dtype", make.DTYPES)
-@pytest.mark.parametrize("kw", [{}, {"lower": False}, {"subset_by_index": (1, 3)}, {"subset_by_index": (4, 4)}], ids=str)
+@pytest.mark.parametrize("kw", [{}, {"lower": False}, {"subset_by_index": (1, 3)}, {"subset_by_index": (4, 4)}],
+                         ids=str)
 def test_duality(dtype, kw):
     rng = np.random.default_rng(1)
     a = np.stack([make.with_eigenvalues(rng, SPECTRUM, dtype) for _ in range(3)])
@@ -68,8 +69,8 @@ def test_projector_of_a_cluster(dtype, gap):
     assert info.gauge_residual <= 16 * np.finfo(dtype).eps
 
 
-@pytest.mark.parametrize("a", [np.array([[2.0, 1, 1], [1, 2, 1], [1, 1, 2]]), np.diag([4.0, 1, 1]), np.diag([1.0, 4, 1])],
-                         ids=["to rounding", "exact", "exact, permuted"])
+@pytest.mark.parametrize("a", [np.array([[2.0, 1, 1], [1, 2, 1], [1, 1, 2]]), np.diag([4.0, 1, 1]),
+                               np.diag([1.0, 4, 1])], ids=["to rounding", "exact", "exact, permuted"])
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
 def test_simple_vector_among_repeated_ones(a, dtype):
     """The vector of a simple eigenvalue while another pair is repeated."""
@@ -96,7 +97,8 @@ def test_subset_projector(dtype, subset):
     w = (1, 1, 2, 5) if subset == (0, 1) else (0.5, 1, 2, 2)
     a, x = make.with_eigenvalues(rng, w, dtype), make.normal(rng, (4, 4), dtype)
     g, _ = pull(a, lambda values, v: (None, 2 * make.hermitian(x) @ v), subset_by_index=subset)
-    assert make.relative(g, truth.hermitian_gradient(a, x, set(range(subset[0], subset[1] + 1)))) <= 10 * gap_free(dtype)
+    want = truth.hermitian_gradient(a, x, set(range(subset[0], subset[1] + 1)))
+    assert make.relative(g, want) <= 10 * gap_free(dtype)
 
 
 def test_tie_across_the_edge_of_a_subset_is_refused():
@@ -182,3 +184,34 @@ def test_check_grads(dtype, kw):
     a = np.stack([make.with_eigenvalues(rng, SPECTRUM, dtype) for _ in range(2)])
     grad.check_grads(la.eigh, (a,), **kw)
     grad.check_grads(la.eigvalsh, (a,), fast=True, **kw)
+
+
+# ------------------------------------------------------------------ pencils
+
+@pytest.mark.parametrize("dtype", make.DTYPES)
+@pytest.mark.parametrize("kind", [1, 2, 3])
+@pytest.mark.parametrize("kw", [{}, {"subset_by_index": (1, 2)}], ids=str)
+def test_pencil(dtype, kind, kw):
+    """Both matrices of a definite pencil, forward, reverse and second order."""
+    rng = np.random.default_rng(14)
+    a = np.stack([make.with_eigenvalues(rng, SPECTRUM, dtype) for _ in range(2)])
+    b = np.stack([make.with_eigenvalues(rng, (0.7, 1, 1.3, 1.6, 2), dtype) for _ in range(2)])
+    grad.check_grads(la.eigh, (a, b), type=kind, **kw)
+    grad.check_grads(la.eigvalsh, (a, b), type=kind, **kw)
+
+
+@pytest.mark.parametrize("kind", [1, 2, 3])
+def test_pencil_with_identity_is_the_plain_problem(kind):
+    rng = np.random.default_rng(15)
+    a = make.with_eigenvalues(rng, (1, 1, 2, 4), "complex128")
+    w = make.normal(rng, (4, 4), "complex128")
+    ct = projector_cotangents(w, [0, 1])
+    outputs, pullback = grad.vjp(la.eigh, a, np.eye(4), type=kind)
+    ga, _ = pullback(ct(*outputs))
+    assert make.relative(ga, pull(a, ct)[0]) <= 10 * gap_free("complex128")
+
+
+def test_a_pencil_matrix_given_as_a_keyword_is_refused():
+    """It would be a silent constant."""
+    with pytest.raises(grad.NotDifferentiableError, match="give b as an argument"):
+        grad.vjp(la.eigh, np.eye(2), b=np.eye(2))
