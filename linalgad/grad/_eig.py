@@ -207,7 +207,7 @@ _TIE = ("right for losses that do not see a rotation inside a repeated eigenvalu
 
 _RIGHT = register(Record(
     name="eig", forward=_eig_forward, jvp=_eig_jvp, vjp=_eig_vjp, pack=_result, remember=_remember, project=_project,
-    match=_match,     variant=lambda kw, count: _LEFT if kw.get("left") else _RIGHT,
+    match=_match, variant=lambda kw, count: _LEFT if kw.get("left") else _RIGHT,
     capabilities=(Capability("eigenvalues", caveat="no derivative at a defective eigenvalue"),
                   Capability("eigenvectors", caveat=_TIE)),
 ))

@@ -261,7 +261,7 @@ _PERMUTED = Record(name="lu", forward=_lu_forward, jvp=_lu_jvp, vjp=_lu_vjp, pac
                    remember=None, capabilities=_FACTORS)
 _SEPARATE = register(Record(
     name="lu", forward=_lu_forward, jvp=_lu_jvp, vjp=_lu_vjp, pack=_lu_result, remember=_lu_remember,
-    variant=lambda kw: _PERMUTED if kw.get("permute_l") else _SEPARATE,
+    variant=lambda kw, count: _PERMUTED if kw.get("permute_l") else _SEPARATE,
     capabilities=(_constant("P"), *_FACTORS),
 ))
 register(Record(

@@ -231,7 +231,7 @@ _P = Capability("P", jvp=False, vjp=False, second_order=False, caveat="a permuta
                                                                        "differentiable")
 
 
-def _variant(kw):
+def _variant(kw, count):
     mode, pivoting = kw.get("mode", "reduced"), bool(kw.get("pivoting"))
     return _VARIANTS.get((mode if mode in ("r", "raw") else "reduced", pivoting), _RAW)
 
