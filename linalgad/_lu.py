@@ -114,8 +114,9 @@ def lu_factor(a, *, lanes=None, errors="raise", out=None):
 
     Notes
     -----
-    A Fortran-ordered `a` saves two transpositions. A singular matrix is factored like any other; its
-    U has a zero on the diagonal.
+    The factors are stored by columns (Fortran order in each slice), as LAPACK leaves them and
+    `lu_solve` reads them in place. A singular matrix is factored like any other; its U has a zero on
+    the diagonal.
 
     Examples
     --------

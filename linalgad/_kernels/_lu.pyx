@@ -45,13 +45,14 @@ cdef int lu_factor_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcept no
 
 
 def lu_factor(ndarray a, out, lanes, info):
-    """Factor stacks of matrices; returns (lu, piv)."""
+    """Factor stacks of matrices; returns (lu, piv), lu stored by columns as LAPACK leaves it."""
     cdef LuOp op
     cdef int t = cnp.PyArray_TYPE(a)
     cdef ndarray lu, piv
     cdef int nd = cnp.PyArray_NDIM(a)
     if out is None:
-        lu = empty(a, 0, 0, 0, 0, t)
+        lu = empty(a, 2, 2, cnp.PyArray_DIM(a, nd - 1), cnp.PyArray_DIM(a, nd - 2), t)
+        lu = cnp.PyArray_SwapAxes(lu, nd - 2, nd - 1)
         piv = empty(a, 2, 1, min(cnp.PyArray_DIM(a, nd - 2), cnp.PyArray_DIM(a, nd - 1)), 0, cnp.NPY_INT32)
     else:
         lu, piv = out
@@ -76,37 +77,52 @@ cdef inline void row_order(const blas_int *ipiv, Py_ssize_t k, Py_ssize_t m, Py_
         order[i], order[ipiv[i] - 1] = order[ipiv[i] - 1], order[i]
 
 
-cdef int lu_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcept nogil:
-    cdef const LuOp *op = <const LuOp *>op_
-    cdef Py_ssize_t m = op.a.m, n = op.a.n, k = min(m, n), r, c, row
-    cdef blas_int *ipiv = <blas_int *>(<char *>ws + aligned(m * n * sizeof(lapack_t)))
-    cdef Py_ssize_t *order = <Py_ssize_t *>(<char *>ipiv + aligned(k * sizeof(blas_int)))
+cdef inline void store_factors(const LuOp *op, Py_ssize_t i, const lapack_t *lu, const Py_ssize_t *order) noexcept nogil:
+    """Write L (its rows in the order of A if asked for) and U, by tiles: one side runs down the columns."""
+    cdef Py_ssize_t m = op.a.m, n = op.a.n, k = min(m, n), r, c, rb, cb, row
     cdef char *l = at(&op.l, i)
     cdef char *u = at(&op.u, i)
+    for cb in range(0, n, 16):
+        for rb in range(0, m, 16):
+            for r in range(rb, min(rb + 16, m)):
+                row = order[r] if op.permute_l else r
+                for c in range(cb, min(cb + 16, k)):
+                    (<lapack_t *>(l + row * op.l.rs + c * op.l.cs))[0] = lu[c * m + r] if r > c else r == c
+                if r < k:
+                    for c in range(cb, min(cb + 16, n)):
+                        (<lapack_t *>(u + r * op.u.rs + c * op.u.cs))[0] = lu[c * m + r] if r <= c else 0
+
+
+cdef inline void store_permutation(const Slices *s, char *p, const Py_ssize_t *order, lapack_t one) noexcept nogil:
+    """P[order[c], c] = 1; `one` also selects the type."""
+    cdef Py_ssize_t r, c
+    for r in range(s.m):
+        for c in range(s.m):
+            (<lapack_t *>(p + r * s.rs + c * s.cs))[0] = 0
+    for c in range(s.m):
+        (<lapack_t *>(p + order[c] * s.rs + c * s.cs))[0] = one
+
+
+cdef int lu_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcept nogil:
+    cdef const LuOp *op = <const LuOp *>op_
+    cdef Py_ssize_t m = op.a.m, n = op.a.n, k = min(m, n), r
+    cdef blas_int *ipiv = <blas_int *>(<char *>ws + aligned(m * n * sizeof(lapack_t)))
+    cdef Py_ssize_t *order = <Py_ssize_t *>(<char *>ipiv + aligned(k * sizeof(blas_int)))
     cdef char *p
     load_slice_t[lapack_t](&op.a, i, ws)
     getrf[lapack_t](m, n, ws, max(m, 1), ipiv)
     row_order(ipiv, k, m, order)
-    for c in range(k):
-        for r in range(m):
-            row = order[r] if op.permute_l else r
-            (<lapack_t *>(l + row * op.l.rs + c * op.l.cs))[0] = ws[c * m + r] if r > c else r == c
-    for c in range(n):
-        for r in range(k):
-            (<lapack_t *>(u + r * op.u.rs + c * op.u.cs))[0] = ws[c * m + r] if r <= c else 0
+    store_factors[lapack_t](op, i, ws, order)
     if op.permute_l:
         return 0
     p = at(&op.p, i)
     if op.p_indices:
         for r in range(m):
             (<cnp.npy_intp *>(p + order[r] * op.p.rs))[0] = r
-        return 0
-    for c in range(m):
-        for r in range(m):
-            if lapack_t is float or lapack_t is complex64_t:
-                (<float *>(p + r * op.p.rs + c * op.p.cs))[0] = order[c] == r
-            else:
-                (<double *>(p + r * op.p.rs + c * op.p.cs))[0] = order[c] == r
+    elif lapack_t is float or lapack_t is complex64_t:
+        store_permutation[float](&op.p, p, order, 1)
+    else:
+        store_permutation[double](&op.p, p, order, 1)
     return 0
 
 
