@@ -60,5 +60,9 @@ def cofactor_condition(dtype):
 
 
 def exponent_range(dtype):
-    """Powers of two between the largest and the smallest row of a matrix beyond which rows are scaled apart."""
-    return -int(np.finfo(dtype).minexp) // 2
+    """Powers of two between the largest and the smallest row of a matrix beyond which rows are scaled apart.
+
+    Up to there a row keeps all its digits when the matrix is scaled to 1, with as many to spare.
+    """
+    info = np.finfo(dtype)
+    return -int(info.minexp) - 2 * int(info.nmant)

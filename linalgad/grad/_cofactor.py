@@ -2,6 +2,7 @@
 
 Vocabulary too, in a file of its own: `cofactor` and `cofactor_tangent` stand for themselves in the rules of det.
 """
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +17,7 @@ from ._policy import NotDifferentiableError
 class Cofactors:
     """What the forward of det keeps of a stack of n x n matrices, flattened over the batch.
 
-    The matrices are diag(2^rows) unit, the rows with one exponent unless their range is extreme. Slices
+    The matrices are diag(2^rows) unit, with one exponent for all rows unless their range is extreme. Slices
     `regular` keep inverse and determinant of `unit` (by LU), slices `other` its SVD and the unimodular
     det(U) det(V^H); determinants are pairs of mantissa and binary exponent.
     """
@@ -34,12 +35,13 @@ class Cofactors:
 # ------------------------------------------------------------------ numbers beyond the range of floating point
 
 def _scaled(x, exponent):
-    """x 2^exponent, for real or complex x."""
-    if np.iscomplexobj(x):
+    """x 2^exponent, for real or complex x; infinite in silence where that is out of range, as det itself is."""
+    with np.errstate(over="ignore"):
+        if not np.iscomplexobj(x):
+            return np.ldexp(x, exponent)
         out = np.empty(np.broadcast_shapes(x.shape, exponent.shape), x.dtype)
         out.real, out.imag = np.ldexp(x.real, exponent), np.ldexp(x.imag, exponent)
         return out
-    return np.ldexp(x, exponent)
 
 
 def _normalised(x):
@@ -96,8 +98,8 @@ def keep(a, lanes=None):
     others: near a singular matrix det(A) A^-1 is 0 times infinity, and at second order a difference of such.
     """
     batch, n = a.shape[:-2], a.shape[-1]
-    a = a.reshape(-1, n, n)
-    rows = _row_exponents(a)
+    a = _flat(a, batch, n)
+    rows, wide = _row_exponents(a)
     unit = _scaled(a, -rows[..., None])
     lu, piv = public("lu_factor")(unit, lanes=lanes)
     ones = np.broadcast_to(np.eye(n, dtype=a.dtype), a.shape)
@@ -105,7 +107,7 @@ def keep(a, lanes=None):
     with np.errstate(all="ignore"):
         condition = _norm(unit) * _norm(inverse)
     finite = np.isfinite(a).all(axis=(-2, -1))
-    good = (condition <= _tols.cofactor_condition(a.dtype)) | ~finite
+    good = (condition <= _tols.cofactor_condition(a.dtype)) & ~wide | ~finite
     regular, other = np.flatnonzero(good), np.flatnonzero(~good)
     det = _pivot_product(lu[regular], piv[regular])
     value = np.empty(a.shape[0], a.dtype)
@@ -133,15 +135,20 @@ def _pivot_product(lu, piv):
 
 
 def _row_exponents(a):
-    """Binary exponents of the rows: that of the slice, or each row's own where their range is extreme."""
+    """Binary exponents of the rows, that of the slice or each row's own, and the slices whose range asks for these."""
     size = np.max(np.abs(a), axis=-1, initial=0)
     exponent = np.frexp(np.where(np.isfinite(size), size, 1))[1]
     top = np.max(np.where(size > 0, exponent, np.iinfo(np.int32).min), axis=-1, keepdims=True,
                  initial=np.iinfo(np.int32).min)
     top = np.where(np.any(size > 0, axis=-1, keepdims=True), top, 0)
     own = np.where(size > 0, exponent, top)
-    wide = np.max(top - own, axis=-1, keepdims=True, initial=0) > _tols.exponent_range(a.dtype)
-    return np.where(wide, own, top)
+    wide = np.max(top - own, axis=-1, initial=0) > _tols.exponent_range(a.dtype)
+    return np.where(wide[:, None], own, top), wide
+
+
+def _flat(a, batch, n):
+    """A stack with one batch dimension."""
+    return a.reshape(math.prod(batch), n, n)
 
 
 def _norm(x):
@@ -186,7 +193,7 @@ def cofactor_tangent(a, da, *, kept):
     finite and right at any rank.
     """
     n = a.shape[-1]
-    flat = np.broadcast_to(da, (*kept.batch, n, n)).reshape(-1, n, n)
+    flat = _flat(np.broadcast_to(da, (*kept.batch, n, n)), kept.batch, n)
     out = np.empty(flat.shape, np.result_type(flat.dtype, kept.inverse.dtype))
     size = np.max(np.abs(flat), axis=(-2, -1), initial=0)
     shift = np.frexp(np.where(np.isfinite(size), size, 1))[1] - kept.rows.min(axis=-1, initial=np.iinfo(np.int32).max)

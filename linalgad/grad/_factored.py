@@ -36,6 +36,11 @@ def row_order(piv, m):
     return rows
 
 
+def matrix_order(p):
+    """Decision: the row of the one in each column of permutation matrices."""
+    return np.rint(np.arange(p.shape[-1]) @ p).astype(np.intp)
+
+
 def inverse_order(p):
     """Decision: the inverse of a permutation."""
     return np.argsort(p, axis=-1)

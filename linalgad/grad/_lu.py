@@ -102,7 +102,7 @@ def _lu_forward(args, kw):
 
 def _row_order(p, kw):
     """Rows with a[rows] = L U, from either form of P."""
-    return factored.inverse_order(p) if kw.get("p_indices") else xp.pivots(p, 0)
+    return factored.inverse_order(p) if kw.get("p_indices") else factored.matrix_order(p)
 
 
 def _lu_factors(call):

@@ -62,7 +62,11 @@ def qr_tangents(da, q, r, rank):
 
 
 def qr_cotangent(gq, gr, q, r, rank):
-    """(cotangent of A, parts of the cotangents that are gauge), the adjoint of `qr_tangents`; gq or gr may be None."""
+    """(cotangent of A, parts of the cotangents that are gauge), the adjoint of `qr_tangents`; gq or gr may be None.
+
+    Gauge: what turns Q2 in itself or out of the range of Q, and below the rank the rows of R on a basis Q2 that
+    is not unique.
+    """
     scale = factored.binary_scale(r)
     r = r / scale
     q1, q2, r11, r12, r22 = _blocks(q, r, rank)
@@ -75,12 +79,14 @@ def qr_cotangent(gq, gr, q, r, rank):
         gtwist = -gc - g12 @ xp.H(r12)
         ga2 = q1 @ g12 + q2 @ g22
         gouter = q2 @ (r22 @ xp.H(g12) - g22 @ xp.H(r12))
-        lost = (xp.skew(r22 @ xp.H(g22)),)
+        free = rank < min(r.shape[-2:]) and (q.shape[-2] > rank + 1 or xp.is_complex(q))
+        lost = (xp.skew(r22 @ xp.H(g22)), *((g22,) if free else ()))
     if gq is not None:
         gtwist = _sum(gtwist, xp.H(q1) @ gq1)
         gouter = _sum(gouter, gq1 - q2 @ (xp.H(gq2) @ q1))
         inside = xp.H(q2) @ gq2
-        lost = (_sum(lost[0] if lost else None, xp.skew(inside)), gq2 - q1 @ (xp.H(q1) @ gq2) - q2 @ inside)
+        turned = xp.skew(inside)
+        lost = (lost[0] + turned if lost else turned, *lost[1:], gq2 - q1 @ (xp.H(q1) @ gq2) - q2 @ inside)
     gmoved = q1 @ _sum(gc, _twist_adjoint(gtwist))
     outside = _outside(gouter, q1)
     if outside is not None:
