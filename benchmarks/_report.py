@@ -10,6 +10,8 @@ from _peers import OURS, PEERS
 
 SIMD_FLAGS = ("sse4_2", "avx", "avx2", "fma", "avx512f", "avx512dq", "avx512vl", "asimd", "sve")
 ERROR_WIDTH = 11
+#: load average above which something else competes for the CPUs
+BUSY_LOAD = 1.0
 
 
 def machine():
@@ -42,7 +44,9 @@ def describe(report):
         f"{about['cpu']}, {about['cpus']} CPUs, {' '.join(about['simd'])}, {about['system']}, Python {about['python']}",
     ]
     if about["load"] is not None:
-        lines.append(f"load average at the start {about['load']:.1f}")
+        busy = about["load"] > BUSY_LOAD
+        warning = ": the machine is busy, do not trust these numbers" if busy else ""
+        lines.append(f"load average at the start {about['load']:.1f}{warning}")
     for name, info in report["libraries"].items():
         blas = info.get("blas")
         parts = [f"{name} {info['version']}"]
@@ -131,11 +135,11 @@ def means(rows, key, label):
         value = ratio(row)
         if value:
             groups[key(row)].append((value, row["op"]))
-    lines = [f"{label:<14}{'geom. mean':>11}{'least':>8}  of"] if groups else []
+    lines = [f"{label:<18}{'geom. mean':>11}{'least':>8}  of"] if groups else []
     for group, pairs in groups.items():
         least, op = min(pairs)
         average = geometric_mean([value for value, _ in pairs])
-        lines.append(f"{group!s:<14}{average:11.2f}{least:8.2f}  {op} ({len(pairs)} rows)")
+        lines.append(f"{group!s:<18}{average:11.2f}{least:8.2f}  {op} ({len(pairs)} rows)")
     return lines
 
 

@@ -50,6 +50,7 @@ def parse(arguments):
     parser.add_argument("--turn", type=float, default=0.1, help="seconds of a library's turn in a round")
     parser.add_argument("--time-limit", type=float, help="seconds for a library and a case; default 20, large 60")
     parser.add_argument("--json", type=Path, metavar="FILE")
+    parser.add_argument("--text", type=Path, metavar="FILE", help="what is printed, once more")
     parser.add_argument("--figure", type=Path, metavar="FILE", help="PNG or SVG")
     parser.add_argument("--verbose", action="store_true", help="let the libraries print")
     options = parser.parse_args(arguments)
@@ -93,7 +94,19 @@ def describe_libraries(workers):
     return result
 
 
-def run_suite(options):
+class Output:
+    """Prints lines at once, and keeps them."""
+
+    def __init__(self):
+        self.lines = []
+
+    def __call__(self, lines):
+        """Print some lines."""
+        self.lines += lines
+        print(*lines, sep="\n", flush=True)
+
+
+def run_suite(options, output):
     """Time all the cases; the table is printed as it grows."""
     about = _report.machine()
     workers, absent = _rounds.start_workers((_peers.OURS, *options.peers), options.threads, options.verbose)
@@ -109,9 +122,7 @@ def run_suite(options):
         "absent": absent,
         "rows": [],
     }
-    print("\n".join(_report.describe(report)), end="\n\n")
-    head = _report.table([], names)
-    print("\n".join(head), flush=True)
+    output([*_report.describe(report), "", *_report.table([], names)])
     try:
         for case, matrices in cases(options):
             cells = _rounds.run_case(
@@ -119,18 +130,18 @@ def run_suite(options):
             )
             row = {"op": case["op"], "shape": case["shape"], "dtype": case["dtype"], "matrices": matrices}
             report["rows"].append(row | {"cells": cells})
-            print(_report.table(report["rows"][-1:], names)[-1], flush=True)
+            output(_report.table(report["rows"][-1:], names)[-1:])
     finally:
         for worker in workers:
             worker.stop()
-    print("\n".join(_report.summary(report["rows"])))
+    output(_report.summary(report["rows"]))
     messages = _report.errors(report["rows"])
     if messages:
-        print("\nerrors:", *messages, sep="\n")
+        output(["", "errors:", *messages])
     return report
 
 
-def run_import(options):
+def run_import(options, output):
     """Seconds that ``import linalgad`` takes, against ``import scipy.linalg``, each in fresh processes in turn."""
     names = ("scipy.linalg", "linalgad")
     # the interpreter leaves out the current directory, which may hold a source tree without compiled modules
@@ -146,10 +157,9 @@ def run_import(options):
                 raise SystemExit(f"import {name} fails: {reason}")
             times[name].append(float(done.stdout))
     best = {name: min(values) for name, values in times.items()}
-    for name in names:
-        print(f"import {name:<14}{1e3 * best[name]:8.1f} ms")
     extra = best["linalgad"] - best["scipy.linalg"]
-    print(f"difference           {1e3 * extra:8.1f} ms (shortest of {IMPORT_ROUNDS} fresh processes each)")
+    output([f"import {name:<14}{1e3 * best[name]:8.1f} ms" for name in names])
+    output([f"difference           {1e3 * extra:8.1f} ms (shortest of {IMPORT_ROUNDS} fresh processes each)"])
     return {"suite": "import", "machine": _report.machine(), "seconds": times, "extra_seconds": extra}
 
 
@@ -161,7 +171,10 @@ def main(arguments=None):
     os.environ["PYTHONPATH"] = os.pathsep.join(
         filter(None, (str(Path(__file__).resolve().parent), os.environ.get("PYTHONPATH")))
     )
-    report = run_import(options) if options.suite == "import" else run_suite(options)
+    output = Output()
+    report = run_import(options, output) if options.suite == "import" else run_suite(options, output)
+    if options.text:
+        options.text.write_text("\n".join(output.lines) + "\n")
     if options.json:
         options.json.write_text(json.dumps(report, indent=1) + "\n")
     if options.figure and options.suite != "import":

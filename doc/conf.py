@@ -1,5 +1,7 @@
 """Sphinx configuration; build with ``sphinx-build -W doc doc/_build``."""
 
+from pathlib import Path
+
 import linalgad
 from linalgad import grad
 
@@ -50,7 +52,17 @@ def _capabilities():
     return "\n".join(lines)
 
 
+def _measured():
+    """What compare.py has left in measured.txt, if it has."""
+    path = Path(__file__).parent / "measured.txt"
+    if not path.exists():
+        return ""
+    lines = ("    " + line for line in path.read_text().splitlines())
+    return "\n".join(("Measured\n~~~~~~~~\n\n::\n", *lines))
+
+
 GENERATED = {
+    "benchmarks": ("@MEASURED@", _measured),
     "reference": ("@PUBLIC_NAMES@", _public_names),
     "grad": ("@CAPABILITIES@", _capabilities),
 }
