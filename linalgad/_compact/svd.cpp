@@ -1,0 +1,148 @@
+#include "layout.hpp"
+
+#include "qr.hpp"
+#include "svd.hpp"
+
+namespace lg {
+namespace {
+
+// A tall matrix is first reduced to its triangle; a wide one is treated as its transpose, u and v exchanged.
+template <class V> struct svd_op {
+    typedef typename traits<V>::real P;
+    typedef typename traits<V>::I I;
+
+    static ptrdiff_t elements(ptrdiff_t m, ptrdiff_t n, ptrdiff_t, int flags) {
+        const ptrdiff_t k = m < n ? m : n, l = m < n ? n : m;
+        const ptrdiff_t out = flags & LG_VALUES ? 0 : flags & LG_COMPLETE ? l * l : l * k;
+        const ptrdiff_t most = out > l * k ? out : l * k;
+        return 2 * l * k + most + 4 * k * k + out + 2 * basis<P>::elements(k) + 4 * (l + k) + (4 * kept_sweeps + 12) * k;
+    }
+    struct work {
+        int m, n; // of the tall matrix
+        bool wide;
+        tile<V> u, vh; // results
+        reflectors<V> tall, left, right;
+        basis<P> bu, bv;
+        const I *source;
+        const P *sign;
+        V *qu, *qv;
+    };
+    // Columns j to j + NB of u and rows of vh.
+    template <int NB> LG_FN static void columns(const work &w, int j) {
+        typedef typename traits<V>::scalar T;
+        V phase[NB];
+        I lane;
+        lane_number(lane);
+        take_columns<NB>(w.bu, w.source + j, w.qu);
+        back_transform<NB>(w.left, w.qu);
+        if (w.m > w.n) {
+            for (int i = w.n * NB; i < w.m * NB; i++) w.qu[i] = V(0);
+            back_transform<NB>(w.tall, w.qu);
+        }
+        take_columns<NB>(w.bv, w.source + j, w.qv);
+        back_transform<NB>(w.right, w.qv);
+        P sign[NB];
+        LG_UNROLL for (int c = 0; c < NB; c++) sign[c] = gather((const T *)w.sign, w.source[j + c] * I(traits<P>::width) + lane);
+        if (!w.wide) {
+            fix_phases<NB>(w.qu, w.m, phase);
+            for (int i = 0; i < w.m; i++) LG_UNROLL for (int c = 0; c < NB; c++) w.u(i, j + c) = w.qu[i * NB + c];
+            LG_UNROLL for (int c = 0; c < NB; c++) phase[c] = scale_(phase[c], sign[c]);
+            for (int i = 0; i < w.n; i++)
+                LG_UNROLL for (int c = 0; c < NB; c++) w.vh(j + c, i) = conj_(w.qv[i * NB + c] * phase[c]) + V(0);
+        } else {
+            for (int i = 0; i < w.n * NB; i++) w.qv[i] = conj_(w.qv[i]);
+            fix_phases<NB>(w.qv, w.n, phase);
+            for (int i = 0; i < w.n; i++) LG_UNROLL for (int c = 0; c < NB; c++) w.u(i, j + c) = w.qv[i * NB + c];
+            LG_UNROLL for (int c = 0; c < NB; c++) phase[c] = conj_(scale_(phase[c], sign[c]));
+            for (int i = 0; i < w.m; i++)
+                LG_UNROLL for (int c = 0; c < NB; c++) w.vh(j + c, i) = w.qu[i * NB + c] * phase[c] + V(0);
+        }
+    }
+    // Column j of a square u, j >= n, or row j of a square vh.
+    LG_FN static void extra_column(const work &w, int j) {
+        V phase[1];
+        for (int i = 0; i < w.m; i++) w.qu[i] = V(i == j);
+        back_transform<1>(w.tall, w.qu);
+        fix_phases<1>(w.qu, w.m, phase);
+        for (int i = 0; i < w.m; i++) (w.wide ? w.vh(j, i) : w.u(i, j)) = w.qu[i];
+    }
+    // QR of the m x n matrix at a: its reflectors replace it, r (n x n) gets the triangle.
+    LG_FN static void triangle(V *a, V *tau, int m, int n, V *r) {
+        for (int k = 0; k < n; k++) {
+            V *x = a + k * m;
+            P beta;
+            tau[k] = reflector(x + k, m - k, beta);
+            reflect(tile<V>{x + k, 1, m}, m - k, conj_(tau[k]), tile<V>{x + m + k, 1, m}, n - k - 1);
+            for (int i = 0; i < n; i++) r[k * n + i] = i < k ? x[i] : i == k ? V(beta) : V(0);
+        }
+    }
+    static void run(const part &c) {
+        const int cm = (int)c.call->m, cn = (int)c.call->n, flags = c.call->flags;
+        const bool vectors = !(flags & LG_VALUES), wide = cm < cn;
+        const int m = wide ? cn : cm, n = wide ? cm : cn, k = flags & LG_COMPLETE ? m : n; // rows of the results' tiles
+        arena ws{c.call->ws};
+        V *pt = ws.take<V>(m * n), *spare = ws.take<V>(vectors ? m * k : m * n), *tall = ws.take<V>(m * n);
+        bidiagonal_space<V> s;
+        s.a = ws.take<V>(n * n), s.right = ws.take<V>(n * n);
+        s.left_tau = ws.take<V>(n), s.right_tau = ws.take<V>(n);
+        s.x = ws.take<V>(n), s.y = ws.take<V>(n), s.y_last = ws.take<V>(n);
+        V *tall_tau = ws.take<V>(n);
+        P *d = ws.take<P>(n), *e = ws.take<P>(n), *sign = ws.take<P>(n);
+        I *source = ws.take<I>(n);
+
+        const tile<V> in = load(pt, c, 0, cm, cn, spare), t = wide ? in.t() : in;
+        scaling<P> scale;
+        for (int i = 0; i < m * n; i++) scale.see(pt[i]);
+        scale.choose();
+        V *first = m > n ? tall : s.a;
+        for (int j = 0; j < n; j++)
+            for (int i = 0; i < m; i++) first[j * m + i] = scale(t(i, j));
+        if (m > n) triangle(tall, tall_tau, m, n, s.a);
+        bidiagonal(s, n, d, e);
+        work w;
+        w.bu = {nullptr, n, basis<P>::best_side(n)};
+        w.bv = w.bu;
+        sweeps<P> ku, kv;
+        ku.c = ku.s = kv.c = kv.s = nullptr;
+        I info;
+        if (vectors) {
+            w.bu.z = ws.take<P>(basis<P>::elements(n)), w.bv.z = ws.take<P>(basis<P>::elements(n));
+            ku.c = ws.take<P>(kept_sweeps * n), ku.s = ws.take<P>(kept_sweeps * n);
+            kv.c = ws.take<P>(kept_sweeps * n), kv.s = ws.take<P>(kept_sweeps * n);
+            w.bu.identity(), w.bv.identity();
+            info = qr_iteration<true>(d, e, n, w.bu, w.bv, ku, kv);
+        } else {
+            info = qr_iteration<false>(d, e, n, w.bu, w.bv, ku, kv);
+        }
+        store_info(info | scale.info(), c);
+        for (int i = 0; i < n; i++) {
+            sign[i] = copysign_(P(1), d[i]);
+            d[i] = abs_(d[i]);
+        }
+        sort_values<true>(d, source, n);
+        for (int i = 0; i < n; i++) d[i] = scale.back(d[i]);
+        store(ordered(d, by_rows, n, 1), c, vectors ? 2 : 1, n, 1, (P *)spare);
+        if (!vectors) return;
+        w.m = m, w.n = n, w.wide = wide;
+        w.tall = {tall, m, 0, n, m, tall_tau};
+        w.left = {s.a, n, 0, n, n, s.left_tau};
+        w.right = {s.right, n, 1, n - 1, n, s.right_tau};
+        w.source = source, w.sign = sign;
+        w.qu = ws.take<V>(4 * m), w.qv = ws.take<V>(4 * n);
+        V *pu = ws.take<V>(m * k), *pv = ws.take<V>(n * n);
+        w.u = wide ? result(pv, c, 1, n, n) : result(pu, c, 1, m, k);
+        w.vh = wide ? result(pu, c, 3, k, m) : result(pv, c, 3, n, n);
+        const int nb = side<V>::value;
+        int j = 0;
+        for (; j + nb <= n; j += nb) columns<nb>(w, j);
+        for (; j < n; j++) columns<1>(w, j);
+        for (; j < k; j++) extra_column(w, j);
+        store(w.u, c, 1, cm, wide ? n : k, spare);
+        store(w.vh, c, 3, wide ? k : n, cn, spare);
+    }
+};
+
+} // namespace
+} // namespace lg
+
+LG_REGISTER(svd, svd_op)
