@@ -52,13 +52,23 @@ def _capabilities():
     return "\n".join(lines)
 
 
+MEASURED_HEAD = """\
+Measured
+~~~~~~~~
+
+With ``python benchmarks/compare.py --text doc/measured.txt``; times are microseconds for each matrix.
+
+.. code-block:: text
+"""
+
+
 def _measured():
     """What compare.py has left in measured.txt, if it has."""
     path = Path(__file__).parent / "measured.txt"
     if not path.exists():
         return ""
-    lines = ("    " + line for line in path.read_text().splitlines())
-    return "\n".join(("Measured\n~~~~~~~~\n\n::\n", *lines))
+    lines = ("   " + line for line in path.read_text().splitlines())
+    return "\n".join((MEASURED_HEAD, *lines, ""))
 
 
 GENERATED = {
