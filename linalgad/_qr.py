@@ -82,11 +82,12 @@ def qr(a, mode="reduced", *, pivoting=False, positive=False, lanes=None, errors=
         mode = _MODES[mode]
         if mode == "raw":
             check_choice("qr", "positive in mode 'raw'", bool(positive), (False,))
+    places = None
     if out is not None:
-        a, out = _destinations(a, mode, pivoting, out)
-    q, r, tau, p = _kernel.qr(a, mode, pivoting, positive, out, lanes)
+        a, places = _destinations(a, mode, pivoting, out)
+    q, r, tau, p = _kernel.qr(a, mode, pivoting, positive, places, lanes)
     if mode == "raw":
-        h = np.swapaxes(r, -1, -2)
+        h = np.swapaxes(r, -1, -2) if out is None else out[0]
         return (h, tau, p) if pivoting else (h, tau)
     if mode == "r":
         return (r, p) if pivoting else r
