@@ -11,7 +11,7 @@ def aligned(coupling, close):
     ----------
     coupling : ndarray (..., N, N)
         The Hermitian couplings C of a sorted spectrum.
-    close : ndarray of bool (..., N, N)
+    close : ndarray of bool (..., N, N) or None
         The pairs that are tied.
 
     Returns
@@ -25,7 +25,7 @@ def aligned(coupling, close):
     perturbation theory, so that functions of a tied block get their true second derivative. The basis of a
     repeated value is free, and a loss that is differentiable there does not see the change.
     """
-    if not close.any():
+    if close is None or not close.any():
         return None
     n = coupling.shape[-1]
     i = np.arange(n)

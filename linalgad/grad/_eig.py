@@ -64,7 +64,6 @@ def eig_cotangent(cotangents, w, v, solver, opt, left=None):
     gw, gv, *rest = cotangents
     gl = rest[0] if rest else None
     top = spectral.top_scale(w)
-    gap = _gap.gaps(w / top)
     numerator, noise, lost, whole = None, 0, [], []
     if gv is not None:
         raw, phase = _raw_cotangent(v, gv, opt)
@@ -81,15 +80,16 @@ def eig_cotangent(cotangents, w, v, solver, opt, left=None):
         whole.append(gl)
     inner = None
     if numerator is not None:
-        inner = _gap.divide_gap(numerator, xp.conj(gap), spectral.pair_scale(noise), eps=opt.derivative_eps)
+        gap = xp.conj(_gap.gaps(w / top))
+        inner = _gap.divide_gap(numerator, gap, spectral.pair_scale(noise), eps=opt.derivative_eps)
         inner = inner / top[..., None]
     if gw is not None:
-        inner = xp.diag_embed(gw) if inner is None else inner + xp.diag_embed(gw)
+        inner = xp.diag_embed(gw) if inner is None else xp.add_diagonal(inner, gw)
         whole.append(spectral.row(gw * top))
     if inner is None:
         return None, None
     ga = xp.solve_kept(v, inner @ xp.H(v), solver=solver, trans=2)
-    return ga, spectral.spectral_info(gap, numerator, whole, lost, opt=opt)
+    return ga, spectral.spectral_info(w / top, numerator, whole, lost, opt=opt)
 
 
 def lifted_basis(a, basis, opt):
@@ -173,8 +173,8 @@ def _eigvals_vjp(call, cotangents, needs):
     if gw is None:
         return (None,), None
     ga = eigen_sum(call.args[0], gw, basis=call.aux, opt=call.opt)
-    gap = _gap.gaps(call.aux.w / spectral.top_scale(call.aux.w))
-    return (ga,), _doubt(spectral.spectral_info(gap, None, [spectral.row(gw)], opt=call.opt), call)
+    unit = call.aux.w / spectral.top_scale(call.aux.w)
+    return (ga,), _doubt(spectral.spectral_info(unit, None, [spectral.row(gw)], opt=call.opt), call)
 
 
 def _project(call, cotangents):

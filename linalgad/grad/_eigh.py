@@ -28,22 +28,22 @@ def eigh_cotangent(gw, gv, w, v, opt):
     Dropped: N of unresolved pairs and Im diag N, which a gauge-invariant loss does not have.
     """
     top = spectral.top_scale(w)
-    gap = _gap.gaps(w / top)
+    unit = w / top
     if gv is None:
         whole = xp.zeros_like(w) if gw is None else gw * top
         ga = (v * spectral.row(xp.zeros_like(w) if gw is None else gw)) @ xp.H(v)
-        return xp.herm(ga), spectral.spectral_info(gap, None, [spectral.row(whole)], opt=opt)
+        return xp.herm(ga), spectral.spectral_info(unit, None, [spectral.row(whole)], opt=opt)
     if opt.gauge == "ignore" and xp.is_complex(v):
         gv = spectral.absorb_phases(v, gv, spectral.phase_slopes((v, gv)))
     numerator = xp.skew(xp.H(v) @ gv)
     noise = spectral.pair_scale(spectral.cotangent_scale(v, gv))
-    inner = _gap.divide_gap(numerator, gap, noise, eps=opt.derivative_eps) / top[..., None]
+    inner = _gap.divide_gap(numerator, _gap.gaps(unit), noise, eps=opt.derivative_eps) / top[..., None]
     whole = [gv]
     if gw is not None:
-        inner = inner + xp.diag_embed(gw)
+        inner = xp.add_diagonal(inner, gw)
         whole.append(spectral.row(gw * top))
     phases = spectral.row(xp.imag(xp.diagonal(numerator)))
-    return xp.herm(v @ inner @ xp.H(v)), spectral.spectral_info(gap, numerator, whole, [phases], opt=opt)
+    return xp.herm(v @ inner @ xp.H(v)), spectral.spectral_info(unit, numerator, whole, [phases], opt=opt)
 
 
 def lifted_spectrum(a, spectrum, opt):
@@ -81,7 +81,7 @@ def _spectral_sum(out, primals, tangents, *, spectrum, opt):
 
 def aligned_spectrum(da, w, v):
     """(w, v) with the basis of repeated eigenvalues that diagonalises the perturbation `da`."""
-    r = aligned(xp.herm(xp.H(v) @ (da @ v)), _gap.unresolved(_gap.gaps(w / spectral.top_scale(w))))
+    r = aligned(xp.herm(xp.H(v) @ (da @ v)), _gap.unresolved(w / spectral.top_scale(w)))
     return (w, v) if r is None else (w, v @ r)
 
 
@@ -160,8 +160,7 @@ def _eigvalsh_vjp(call, cotangents, needs):
     gw = xp.embed(gw, shape=call.aux[0].shape, index=(..., columns(call.kw, call.aux[0].shape[-1])))
     ga = spectral_sum(call.args[0], gw, spectrum=call.aux, opt=call.opt)
     w = call.aux[0]
-    gap = _gap.gaps(w / spectral.top_scale(w))
-    return (xp.herm(ga),), spectral.spectral_info(gap, None, [spectral.row(gw)], opt=call.opt)
+    return (xp.herm(ga),), spectral.spectral_info(w / spectral.top_scale(w), None, [spectral.row(gw)], opt=call.opt)
 
 
 def _project(call, cotangents):

@@ -68,7 +68,6 @@ def pencil_cotangent(b, gw, gv, w, v, spectrum, opt):
     -X (w_i + w_j)/2 - h/2 - diag(gw w), for type 2 with +h/2. Only N stands over a gap.
     """
     top = spectral.top_scale(w)
-    gap = _gap.gaps(w / top)
     gp = xp.diag_embed(xp.zeros_like(w) if gw is None else gw) + xp.zeros_like(v)
     gq = -(gp * spectral.row(w))
     whole, lost, numerator = [spectral.row(xp.diagonal(gp) * top)], [], None
@@ -78,14 +77,14 @@ def pencil_cotangent(b, gw, gv, w, v, spectrum, opt):
         inner = xp.H(v) @ gv
         numerator = xp.skew(inner)
         noise = spectral.pair_scale(spectral.cotangent_scale(v, gv))
-        x = _gap.divide_gap(numerator, gap, noise, eps=opt.derivative_eps) / top[..., None]
+        x = _gap.divide_gap(numerator, _gap.gaps(w / top), noise, eps=opt.derivative_eps) / top[..., None]
         gp = gp + x
         gq = gq - x * (spectral.row(w) + spectral.column(w)) * 0.5
         gq = gq + xp.herm(inner) * (0.5 if spectrum.kind == 2 else -0.5)
         whole.append(inner)
         lost.append(spectral.row(xp.imag(xp.diagonal(numerator))))
     ga, gb = spectrum.couple_adjoint(b, v, gp, gq)
-    return (xp.herm(ga), xp.herm(gb)), spectral.spectral_info(gap, numerator, whole, lost, opt=opt)
+    return (xp.herm(ga), xp.herm(gb)), spectral.spectral_info(w / top, numerator, whole, lost, opt=opt)
 
 
 def lifted_pencil(args, spectrum, opt):

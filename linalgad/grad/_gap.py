@@ -39,8 +39,13 @@ def _quotient(num, gap, noise, *, bare):
     if bare:
         keep = size > 0
     else:
-        keep = (size > _tols.gap_resolution(gap.dtype)) & (np.abs(num) > _tols.numerator_noise(gap.dtype) * noise)
-    return np.where(keep, num / np.where(keep, gap, 1), 0).astype(np.result_type(num, gap), copy=False)
+        keep = size > _tols.gap_resolution(gap.dtype)
+        if not isinstance(noise, int):
+            keep &= np.abs(num) > _tols.numerator_noise(gap.dtype) * noise
+    # A masked ufunc is several times slower than a full division and a product with the mask.
+    out = num / np.where(keep, gap, 1)
+    out *= keep
+    return out
 
 
 @_quotient.rule
@@ -51,9 +56,22 @@ def _quotient_tangent(out, primals, tangents, *, bare):
     return None if dnum is None else _quotient(dnum, gap, 0 if dnoise is None else dnoise, bare=bare)
 
 
-def unresolved(gap):
-    """Decision: the pairs i != j whose relative gap is below resolution."""
-    close = unresolved_or_phase(gap)
+def smallest_gap(w):
+    """Decision: the smallest difference of the values of each slice, infinity when there is no pair."""
+    w = base(w)
+    if w.dtype.kind == "c":
+        size = np.abs(gaps(w))
+        i = np.arange(size.shape[-1])
+        size[..., i, i] = np.inf
+        return np.min(size, axis=(-2, -1), initial=np.inf)
+    return np.min(np.abs(np.diff(w, axis=-1)), axis=-1, initial=np.inf)
+
+
+def unresolved(w):
+    """Decision: the pairs i != j of (sorted or complex) values whose gap is below resolution, None if there is none."""
+    if not np.any(smallest_gap(w) <= _tols.gap_resolution(w.dtype)):
+        return None
+    close = unresolved_or_phase(gaps(base(w)))
     i = np.arange(close.shape[-1])
     close[..., i, i] = False
     return close
@@ -67,11 +85,3 @@ def unresolved_or_phase(gap):
 def gaps(w):
     """The differences w_j - w_i, (..., N, N)."""
     return w[..., None, :] - w[..., :, None]
-
-
-def smallest_gap(gap):
-    """Decision: the smallest relative gap of each slice, infinity when there is no pair."""
-    size = np.array(np.abs(base(gap)))
-    i = np.arange(size.shape[-1])
-    size[..., i, i] = np.inf
-    return np.min(size, axis=(-2, -1), initial=np.inf)

@@ -22,8 +22,13 @@ def row(x):
 
 
 def cotangent_scale(v, gv):
-    """Magnitude of the cotangent columns as the numerators V^H gV see it, (..., 1, N); 0 for None."""
-    return 0 if gv is None else xp.column_scale(v) * xp.column_scale(gv)
+    """Magnitude of the cotangent columns as the numerators V^H gV see it, (..., 1, N); 0 for None.
+
+    The columns of V have unit norm, so only their tangents add to the magnitude.
+    """
+    if gv is None:
+        return 0
+    return xp.column_scale(gv) * (xp.column_scale(v) if xp.level_of(v) else 1)
 
 
 def pair_scale(scale):
@@ -65,19 +70,19 @@ def phase_slopes(*pairs):
     return total
 
 
-def spectral_info(gap, numerator, whole, extra=(), rank=None, opt=None):
+def spectral_info(unit, numerator, whole, extra=(), rank=None, opt=None):
     """Diagnostics of a spectral pullback.
 
-    `numerator` (..., N, N) over `gap` is gauge where a pair is unresolved, `extra` are further parts that
-    no loss may have; all relative to the norm of the arrays `whole`.
+    `unit` are the values over the largest one. `numerator` (..., N, N) is gauge where a pair of them is
+    unresolved, `extra` are further parts that no loss may have; all relative to the norm of the arrays `whole`.
     """
-    close = _gap.unresolved(gap)
+    close = _gap.unresolved(unit)
     parts = [*extra]
-    if numerator is not None:
+    if numerator is not None and close is not None:
         parts.append(xp.where(close, xp.magnitude(numerator), 0))
     size = xp.slice_norm(*whole)
     off = xp.slice_norm(*parts) if parts else 0 * size
-    pairs = gap.shape[-1] * (gap.shape[-1] - 1) // 2
-    count = pairs + 0 * xp.count(close) if opt.derivative_eps else xp.count(close) // 2
-    return Info(gauge_residual=off / xp.where(size > 0, size, 1), smallest_gap=_gap.smallest_gap(gap),
-                broadened_pairs=count, rank=rank)
+    pairs = unit.shape[-1] * (unit.shape[-1] - 1) // 2 if opt.derivative_eps else 0
+    broadened = xp.count(close) // 2 if close is not None and not pairs else pairs + 0 * xp.count(size[..., None, None])
+    return Info(gauge_residual=off / xp.where(size > 0, size, 1), smallest_gap=_gap.smallest_gap(unit),
+                broadened_pairs=broadened, rank=rank)

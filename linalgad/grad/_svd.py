@@ -93,17 +93,16 @@ def svd_cotangent(gu, gs, gvh, u, s, vh, opt):
         gu1 = xp.zeros_like(u1) if gu1 is None else gu1
         gu1 = spectral.absorb_phases(u1, gu1, spectral.phase_slopes((u1, gu1), (v1, gv1)))
     top, unit, inverse, sums, null = _scaled(s, u.shape[-2], vh.shape[-1], opt)
-    gap = _gap.gaps(unit)
     au = None if gu1 is None else xp.skew(xp.H(u1) @ gu1)
     av = None if gv1 is None else xp.skew(xp.H(v1) @ gv1)
     numerator = au if av is None else av if au is None else au + av
     twist = au if av is None else -av if au is None else au - av
     noise = spectral.pair_scale(spectral.cotangent_scale(u1, gu1) + spectral.cotangent_scale(v1, gv1))
-    inner = _gap.divide_gap(numerator, gap, noise, eps=opt.derivative_eps) + twist * sums
+    inner = _gap.divide_gap(numerator, _gap.gaps(unit), noise, eps=opt.derivative_eps) + twist * sums
     left, right = _outward(u1, u2, gu1, gu2), _outward(v1, v2, gv1, gv2)
     scale = top[..., None]
     if gs is not None:
-        inner = inner + xp.diag_embed(gs) * scale
+        inner = xp.add_diagonal(inner, gs * top)
     cols = u1 @ inner
     if left is not None:
         cols = cols + left * spectral.row(inverse)
@@ -112,7 +111,7 @@ def svd_cotangent(gu, gs, gvh, u, s, vh, opt):
         ga = ga + (u1 * spectral.row(inverse)) @ xp.H(right)
     lost = _lost(numerator, twist, left, right, null, (u2, gu2), (v2, gv2))
     whole = [x for x in (gu, gvh, None if gs is None else spectral.row(gs * top)) if x is not None]
-    return ga / scale, spectral.spectral_info(gap, numerator, whole, lost, xp.count(~null[..., None]), opt)
+    return ga / scale, spectral.spectral_info(unit, numerator, whole, lost, xp.count(~null[..., None]), opt)
 
 
 def _outward(u1, u2, gu1, gu2):
@@ -126,16 +125,17 @@ def _outward(u1, u2, gu1, gu2):
 
 def _lost(numerator, twist, left, right, null, *extras):
     """What no loss may ask for, besides rotations of unresolved pairs (`spectral_info`)."""
-    pair = spectral.column(null) & spectral.row(null)
-    parts = [spectral.row(xp.magnitude(xp.imag(xp.diagonal(numerator)))), xp.where(pair, xp.magnitude(twist), 0)]
-    parts += [xp.where(spectral.row(null), xp.magnitude(x), 0) for x in (left, right) if x is not None]
+    parts = [spectral.row(xp.imag(xp.diagonal(numerator)))]
+    if null.any():
+        parts.append(xp.where(spectral.column(null) & spectral.row(null), xp.magnitude(twist), 0))
+        parts += [xp.where(spectral.row(null), xp.magnitude(x), 0) for x in (left, right) if x is not None]
     parts += [xp.magnitude(xp.skew(xp.H(u2) @ gu2)) for u2, gu2 in extras if gu2 is not None]
     return parts
 
 
 def _values_info(gs, s, u, vh, opt):
     _top, unit, _, _, null = _scaled(s, u.shape[-2], vh.shape[-1], opt)
-    return spectral.spectral_info(_gap.gaps(unit), None, [spectral.row(gs)], rank=xp.count(~null[..., None]), opt=opt)
+    return spectral.spectral_info(unit, None, [spectral.row(gs)], rank=xp.count(~null[..., None]), opt=opt)
 
 
 def lifted_svd(a, factors, opt):
@@ -185,7 +185,9 @@ def aligned_svd(da, u, s, vh, opt):
     u1, u2 = _halves(u, k)
     v1, v2 = _halves(xp.H(vh), k)
     _, unit, _, _, null = _scaled(s, u.shape[-2], vh.shape[-1], opt)
-    close = _gap.unresolved(_gap.gaps(unit)) & ~(spectral.column(null) & spectral.row(null))
+    close = _gap.unresolved(unit)
+    if close is not None:
+        close &= ~(spectral.column(null) & spectral.row(null))
     r = aligned(xp.herm(xp.H(u1) @ da @ v1), close)
     return (u, s, vh) if r is None else (_joined(u1 @ r, u2), s, xp.H(_joined(v1 @ r, v2)))
 

@@ -31,6 +31,7 @@ __all__ = [
     "H",
     "T",
     "abs2",
+    "add_diagonal",
     "add",
     "base",
     "broadcast_to",
@@ -104,12 +105,30 @@ def max_magnitude(x, axis, keepdims=True):
     return np.max(np.abs(base(x)), axis=axis, keepdims=keepdims, initial=0)
 
 
+def _norm(x, subscripts):
+    """The 2-norm over the axes that `subscripts` sums, in one pass; scaled where squares leave the range."""
+    with np.errstate(all="ignore"):
+        if np.iscomplexobj(x):
+            square = np.einsum(subscripts, x.real, x.real) + np.einsum(subscripts, x.imag, x.imag)
+        else:
+            square = np.einsum(subscripts, x, x)
+        limits = np.finfo(square.dtype)
+        safe = (square > limits.tiny / limits.eps) & (square < limits.max)
+        if safe.all():
+            return np.sqrt(square)
+        axis = (-2, -1) if subscripts.endswith(">...") else -2
+        top = np.max(np.abs(x), axis=axis, keepdims=True, initial=0)
+        scaled = _sum_of_squares(x / np.where(top > 0, top, 1), axis)
+        return np.where(safe, np.sqrt(square), np.sqrt(scaled) * np.squeeze(top, axis=axis))
+
+
+def _sum_of_squares(x, axis):
+    return np.sum(np.abs(x) ** 2, axis=axis)
+
+
 def slice_norm(*xs):
     """Decision: the 2-norm of all entries of each slice over several (..., M, N) arrays, (...), as plain numbers."""
-    xs = [np.abs(base(x)) for x in xs]
-    top = functools.reduce(np.maximum, [np.max(x, axis=(-2, -1), keepdims=True, initial=0) for x in xs])
-    unit = np.where(top > 0, top, 1)
-    return np.sqrt(functools.reduce(np.add, [np.sum((x / unit) ** 2, axis=(-2, -1)) for x in xs])) * top[..., 0, 0]
+    return functools.reduce(np.hypot, [_norm(base(x), "...ij,...ij->...") for x in xs])
 
 
 def larger(x, y):
@@ -277,14 +296,35 @@ def _where_tangent(out, primals, tangents, *, mask):
     return _where(dx, dy, mask=mask)
 
 
+@linear
 def herm(x):
     """The Hermitian part (x + x^H) / 2."""
-    return (x + H(x)) * 0.5
+    out = x + H(x)
+    out *= 0.5
+    return out
 
 
+@linear
 def skew(x):
     """The skew-Hermitian part (x - x^H) / 2."""
-    return (x - H(x)) * 0.5
+    out = x - H(x)
+    out *= 0.5
+    return out
+
+
+@primitive
+def add_diagonal(x, d):
+    """x + diag(d) for square matrices."""
+    out = np.array(x, np.result_type(x, d))
+    i = np.arange(x.shape[-1])
+    out[..., i, i] += d
+    return out
+
+
+@add_diagonal.rule
+def _add_diagonal(out, primals, tangents):
+    dx, dd = tangents
+    return dx if dd is None else diag_embed(dd) if dx is None else add_diagonal(dx, dd)
 
 
 # ------------------------------------------------------------------ elementwise functions
@@ -310,9 +350,19 @@ def abs2(x):
     return real(conj(x) * x)
 
 
+@primitive
+def _reciprocal(x, *, mask):
+    return np.divide(1, x, out=np.zeros_like(x), where=mask)
+
+
+@_reciprocal.rule
+def _reciprocal_tangent(out, primals, tangents, *, mask):
+    return -(out * out) * tangents[0]
+
+
 def reciprocal(x, mask):
     """1/x where the plain boolean `mask` holds, 0 elsewhere; never a division by zero there."""
-    return where(mask, 1 / where(mask, x, 1), 0)
+    return _reciprocal(x, mask=mask)
 
 
 # ------------------------------------------------------------------ solves with factors that are kept
@@ -363,9 +413,7 @@ def column_scale(x):
     The tangent of a magnitude is the magnitude of the tangent, not the derivative of the norm: sums and
     products of magnitudes then bound the rounding of what is computed, at every order.
     """
-    top = np.max(np.abs(x), axis=-2, keepdims=True, initial=0)
-    unit = np.where(top > 0, top, 1)
-    return np.sqrt(np.sum(np.abs(x / unit) ** 2, axis=-2, keepdims=True)) * top
+    return _norm(x, "...ij,...ij->...j")[..., None, :]
 
 
 @column_scale.rule
