@@ -77,9 +77,11 @@ cdef inline void row_order(const blas_int *ipiv, Py_ssize_t k, Py_ssize_t m, Py_
         order[i], order[ipiv[i] - 1] = order[ipiv[i] - 1], order[i]
 
 
-cdef inline void store_factors(const LuOp *op, Py_ssize_t i, const lapack_t *lu, const Py_ssize_t *order) noexcept nogil:
+cdef inline void store_factors(const LuOp *op, Py_ssize_t i, const lapack_t *lu,
+                               const Py_ssize_t *order) noexcept nogil:
     """Write L (its rows in the order of A if asked for) and U, by tiles: one side runs down the columns."""
     cdef Py_ssize_t m = op.a.m, n = op.a.n, k = min(m, n), r, c, rb, cb, row
+    cdef lapack_t x, zero = 0, one = 1
     cdef char *l = at(&op.l, i)
     cdef char *u = at(&op.u, i)
     for cb in range(0, n, 16):
@@ -87,10 +89,11 @@ cdef inline void store_factors(const LuOp *op, Py_ssize_t i, const lapack_t *lu,
             for r in range(rb, min(rb + 16, m)):
                 row = order[r] if op.permute_l else r
                 for c in range(cb, min(cb + 16, k)):
-                    (<lapack_t *>(l + row * op.l.rs + c * op.l.cs))[0] = lu[c * m + r] if r > c else r == c
+                    x = lu[c * m + r] if r > c else one if r == c else zero
+                    (<lapack_t *>(l + row * op.l.rs + c * op.l.cs))[0] = x
                 if r < k:
                     for c in range(cb, min(cb + 16, n)):
-                        (<lapack_t *>(u + r * op.u.rs + c * op.u.cs))[0] = lu[c * m + r] if r <= c else 0
+                        (<lapack_t *>(u + r * op.u.rs + c * op.u.cs))[0] = lu[c * m + r] if r <= c else zero
 
 
 cdef inline void store_permutation(const Slices *s, char *p, const Py_ssize_t *order, lapack_t one) noexcept nogil:
