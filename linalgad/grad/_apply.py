@@ -36,7 +36,10 @@ def jvp(fun, primals, tangents, **kw):
     record, opt, kw = _prepare(fun, kw, len(primals))
     tans = _match(tangents, primals, args, "tangents")
     outputs, aux = _forward(record, args, kw, opt)
-    douts = record.jvp(Call(args, outputs, aux, kw, opt), tans)
+    if all(t is None for t in tans):
+        douts = tuple(xp.zeros_like(y) if c.jvp else None for y, c in zip(outputs, record.capabilities, strict=True))
+    else:
+        douts = record.jvp(Call(args, outputs, aux, kw, opt), tans)
     return record.pack(outputs, kw), record.pack(douts, kw)
 
 

@@ -34,6 +34,9 @@ class Cofactors:
 
 # ------------------------------------------------------------------ numbers beyond the range of floating point
 
+_RUN = 64       # mantissas whose product stays in range in any dtype
+
+
 def _scaled(x, exponent):
     """x 2^exponent, for real or complex x; infinite in silence where that is out of range, as det itself is."""
     with np.errstate(over="ignore"):
@@ -59,10 +62,10 @@ def _times(x, y):
 
 def _product(x):
     """The product over the last axis as (mantissa, exponent)."""
-    total = np.ones(x.shape[:-1], x.dtype), np.zeros(x.shape[:-1], int)
-    factors = _normalised(x)
-    for i in range(x.shape[-1]):
-        total = _times(total, (factors[0][..., i], factors[1][..., i]))
+    mantissa, exponent = _normalised(x)
+    total = np.ones(x.shape[:-1], x.dtype), exponent.sum(axis=-1, dtype=int)
+    for i in range(0, x.shape[-1], _RUN):
+        total = _times(total, (mantissa[..., i:i + _RUN].prod(axis=-1), 0))
     return total
 
 

@@ -87,6 +87,12 @@ def test_tangents_against_many_digits(dtype):
         assert make.relative(dx, exact.tangents(exact.solve, (a, b), tangents, (x,))[0]) <= rounding(dtype, 4, KAPPA)
 
 
+def test_no_tangent_is_a_zero_tangent():
+    x, dx = grad.jvp(la.solve, (np.eye(2), np.ones(2)), (None, None))
+    assert dx.shape == x.shape and not dx.any()
+    assert grad.jvp(la.lu, (np.eye(2),), (None,))[1].P is None
+
+
 @pytest.mark.parametrize("b_shape", [(4,), (2, 4, 3), (1, 4, 3), (5, 1, 4, 3), (4, 3)], ids=str)
 @pytest.mark.parametrize("batch", [(2,), ()], ids=str)
 def test_broadcast_batches_are_summed_back(b_shape, batch):
