@@ -4,6 +4,7 @@ import numpy as np
 from . import _xp as xp
 from ._dual import Dual, base, join, level_of, primal_of, tangent_of
 from ._policy import NotDifferentiableError, Options, judge
+from ._slices import in_blocks
 from ._table import Call, lookup
 
 
@@ -129,7 +130,8 @@ class Pullback:
         record, call = self._record, self._call
         cts = _cotangents(record, call.outputs, cotangents)
         needs = tuple(p in self._wanted and i in record.inexact for i, p in enumerate(self._places))
-        grads, self.info = record.vjp(call, cts, needs)
+        run = in_blocks if record.sliced else _whole
+        grads, self.info = run(record.vjp, call, cts, needs)
         judge(record.name, self.info, call.opt)
         leaves = [_finish(g, x) if need else None for g, x, need in zip(grads, call.args, needs, strict=True)]
         out = []
@@ -137,6 +139,10 @@ class Pullback:
             mine = [g for g, q in zip(leaves, self._places, strict=True) if q == p]
             out.append(mine[0] if len(mine) == 1 else tuple(mine))
         return tuple(out)
+
+
+def _whole(rule, call, cotangents, needs):
+    return rule(call, cotangents, needs)
 
 
 # ------------------------------------------------------------------ the forward, at any level

@@ -140,8 +140,8 @@ def _project(call, cotangents):
 
 
 VECTORS = replace(plain.VECTORS, forward=_forward, jvp=_jvp, vjp=_vjp, remember=None, align=None, project=_project,
-                  inexact=(0, 1))
+                  sliced=False, inexact=(0, 1))
 VALUES = replace(plain.VALUES, forward=_values_forward,
                  jvp=lambda call, tangents: _jvp(call, tangents)[:1],
                  vjp=lambda call, cotangents, needs: _vjp(call, (*cotangents, None), needs),
-                 align=None, inexact=(0, 1))
+                 align=None, sliced=False, inexact=(0, 1))

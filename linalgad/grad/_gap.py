@@ -35,13 +35,9 @@ def divide_gap(num, gap, noise=None, *, eps=None):
 
 @primitive
 def _quotient(num, gap, noise, *, bare):
-    size = np.abs(gap)
-    if bare:
-        keep = size > 0
-    else:
-        keep = size > _tols.gap_resolution(gap.dtype)
-        if not isinstance(noise, int):
-            keep &= np.abs(num) > _tols.numerator_noise(gap.dtype) * noise
+    keep = np.abs(gap) > (0 if bare else _tols.gap_resolution(gap.dtype))
+    if not bare and not isinstance(noise, int):
+        keep &= np.abs(num) > _tols.numerator_noise(gap.dtype) * noise
     # A masked ufunc is several times slower than a full division and a product with the mask.
     out = num / np.where(keep, gap, 1)
     out *= keep

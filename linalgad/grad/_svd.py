@@ -19,6 +19,8 @@ def _scaled(s, m, n, opt):
     tol = _tols.derivative_rank(s.dtype, m, n) if opt.rank_tol is None else opt.rank_tol
     null = xp.magnitude(unit) <= tol
     total = spectral.column(unit) + spectral.row(unit)
+    if not null.any():
+        return top, unit, 1 / unit, 1 / total, null
     pair = spectral.column(null) & spectral.row(null)
     return top, unit, xp.reciprocal(unit, ~null), xp.reciprocal(total, ~pair), null
 
@@ -282,12 +284,12 @@ _TRACE = "the tangents of a repeated value sum to the trace of its block"
 
 _VALUES = register(Record(
     name="svdvals", forward=_svdvals_forward, jvp=_svdvals_jvp, vjp=_svdvals_vjp, remember=None,
-    align=_svdvals_align,
+    align=_svdvals_align, sliced=True,
     capabilities=(Capability("S", caveat=_TRACE + "; a subgradient at 0"),),
 ))
 _VECTORS = register(Record(
     name="svd", forward=_svd_forward, jvp=_svd_jvp, vjp=_svd_vjp, pack=_result, project=_project,
-    align=_svd_align,
+    align=_svd_align, sliced=True,
     variant=lambda kw, count: _VECTORS if kw.get("compute_uv", True) else _VALUES,
     capabilities=(Capability("U", caveat=_TIE + "; extra columns of a full U through their projector only"),
                   Capability("S", caveat=_TRACE),

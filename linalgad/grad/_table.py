@@ -79,6 +79,9 @@ class Record:
         permutations): its tangent is None and a cotangent for it is an error with the caveat as reason.
     inexact : tuple of int
         The argument leaves that are differentiable arrays.
+    sliced : bool
+        Whether the vjp works slice by slice on arrays that share their batch dimensions, with no more kept than
+        None or a tuple of such arrays: it is then run in blocks (`_slices`).
     compiled : dict
         'jvp' and 'vjp': the compiled twins, with the same contracts; empty until one exists.
     """
@@ -95,6 +98,7 @@ class Record:
     align: Callable | None = None
     match: Callable | None = None
     inexact: tuple = (0,)
+    sliced: bool = False
     compiled: dict = field(default_factory=dict)
 
 
