@@ -42,3 +42,8 @@ def truncation(dtype):
 def gauge_tie(dtype):
     """Entries this close (relatively) to the largest count as the largest; the first of them is the pivot."""
     return eps(dtype) ** 0.5
+
+
+PIN_SECONDS = 1e-6          # pinning the BLAS to one thread and releasing it again
+INTERRUPT_SECONDS = 1.0     # from the signal to KeyboardInterrupt
+SLAB_WASTE = 0.2            # share of a workspace slab that nobody asked for

@@ -1,5 +1,4 @@
 """The lane driver: the only parallel region, the workspace pool and the BLAS pin."""
-from cpython.exc cimport PyErr_CheckSignals
 from cython.parallel cimport parallel, threadid
 cimport numpy as cnp
 from numpy cimport ndarray
@@ -21,6 +20,10 @@ cdef extern from "_lanes_os.h" nogil:
     void lg_store(int *p, int v)
     void *lg_aligned(size_t bytes)
     void free(void *p)
+
+cdef extern from "Python.h":
+    # Cython's own declaration may raise, and in the middle of lanes that would print and drop the exception.
+    int PyErr_CheckSignals() noexcept
 
 cdef extern from *:
     """
@@ -324,6 +327,7 @@ cdef struct Job:
 
 
 cdef int _signals() noexcept with gil:
+    """-1 if a handler has raised; its exception stays in the thread state until `_raise_pending`."""
     return PyErr_CheckSignals()
 
 
