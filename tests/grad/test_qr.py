@@ -204,6 +204,23 @@ def test_the_last_column_of_a_square_real_q_is_determined():
     rules.duality(la.qr, (a,), rounding("float64", 4, KAPPA))
 
 
+@pytest.mark.parametrize("dtype", make.DTYPES)
+def test_a_dependent_column_in_the_middle(dtype):
+    """Columns (a, 0, b) of a complete QR: Q2 and R22 are gauge apart, but their product is not.
+
+    The loss Re<G, Q R> = Re<G, A> has the cotangents G R^H and Q^H G, and the gradient G.
+    """
+    rng = np.random.default_rng(17)
+    a, g = regular(rng, (5, 3), dtype), make.normal(rng, (5, 3), dtype)
+    a[:, 1] = 0
+    (q, r), pullback = grad.vjp(la.qr, a, mode="complete", gauge="ignore")
+    (got,) = pullback((g @ h(r), h(q) @ g))
+    assert pullback.info.rank == 1
+    assert make.relative(got, g) <= rounding(dtype, 5, KAPPA)
+    _, (dq, dr) = grad.jvp(la.qr, (a,), (g,), mode="complete")
+    assert make.relative(dq @ r + q @ dr, g) <= rounding(dtype, 5, KAPPA)
+
+
 def exact_last_column(a, q):
     """The unit vector orthogonal to all columns but the last, on the side of q's."""
     v = np.linalg.svd(a[:, :-1])[0][:, -1]
