@@ -12,13 +12,17 @@ from ._policy import Info
 #: Bytes of one argument in a block: its temporaries then stay in the second-level cache and off the page allocator.
 BLOCK_BYTES = 1 << 17
 
+#: Order up to which NumPy's BLAS multiplies on one thread (OpenBLAS: m n k <= 2^18). Above it the BLAS threads the
+#: products, and threads of ours would only compete with its own.
+SERIAL_PRODUCT = 64
+
 
 def in_blocks(rule, call, cotangents, needs):
     """``rule(call, cotangents, needs)``, block by block where that pays.
 
     All arrays of the call must be plain and share the batch dimensions of the first argument, and what was kept
     beside the outputs must be None or a tuple of such arrays. NumPy releases the interpreter in its loops, so
-    the blocks run in threads, as many as the forward has lanes.
+    the blocks of small matrices run in threads, as many as the forward has lanes.
     """
     arrays = [x for x in (*call.args, *call.outputs, *cotangents, *(call.aux or ())) if x is not None]
     batch = call.args[0].shape[:-2]
@@ -28,7 +32,8 @@ def in_blocks(rule, call, cotangents, needs):
     block = max(1, BLOCK_BYTES * slices // max(1, call.args[0].nbytes))
     if slices <= block:
         return rule(call, cotangents, needs)
-    lanes = call.kw.get("lanes") or get_lanes()
+    small = max(call.args[0].shape[-2:]) <= SERIAL_PRODUCT
+    lanes = (call.kw.get("lanes") or get_lanes()) if small else 1
     flat = _Flat(call, cotangents, len(batch), slices)
     starts = range(0, slices, block)
 
