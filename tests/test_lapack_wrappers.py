@@ -201,7 +201,8 @@ def gesvd(r):
 def syevd(r):
     a, w = r.hermitian(), r.reals(N)
     v = a.copy(order="F")
-    assert r.ours("syevd", "V", "L", N, v, N, w, r.array(LWORK), LWORK, r.reals(LWORK), LWORK, r.ints(LWORK), LWORK) == 0
+    assert r.ours("syevd", "V", "L", N, v, N, w, r.array(LWORK), LWORK, r.reals(LWORK), LWORK, r.ints(LWORK),
+                  LWORK) == 0
     w_, v_, _ = r.theirs("syevd", a, lower=1, complex_name="heevd")
     return [(w, w_), (v, v_)]
 
