@@ -1,6 +1,7 @@
 """Bases of repeated values that diagonalise a perturbation, for second derivatives at ties."""
 import numpy as np
 
+from .._lib import _tols
 from ._forward import public
 
 
@@ -40,3 +41,30 @@ def aligned(coupling, close):
     r = public("eigh")(blocks.astype(coupling.dtype))[1]
     alone = np.count_nonzero(same, axis=-2, keepdims=True) == 1
     return np.where(alone, np.eye(n, dtype=r.dtype), np.where(same, r, 0))
+
+
+def aligned_general(coupling, close):
+    """Invertible R, block diagonal over the clusters, with R^-1 C R diagonal inside every cluster.
+
+    As `aligned` for the couplings of a spectrum that is neither sorted nor of a Hermitian matrix. A block without
+    a basis of eigenvectors, or with complex ones for real couplings, keeps the basis it has.
+    """
+    if close is None:
+        return None
+    n = coupling.shape[-1]
+    out = np.broadcast_to(np.eye(n, dtype=coupling.dtype), coupling.shape).copy()
+    for i in np.ndindex(close.shape[:-2]):
+        left = set(np.flatnonzero(close[i].any(axis=-1)).tolist())
+        while left:
+            members = {left.pop()}
+            grown = members
+            while grown:
+                grown = {j for k in grown for j in np.flatnonzero(close[i][k]).tolist()} - members
+                members |= grown
+            left -= members
+            block = np.ix_(*(sorted(members),) * 2)
+            r = public("eig")(coupling[i][block])[1]
+            fits = r.dtype.kind == coupling.dtype.kind
+            if fits and np.linalg.cond(r) * _tols.eps(r.dtype) < _tols.gauge_violation(r.dtype):
+                out[i][block] = r
+    return out

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 from . import _gap, _kept
 from . import _spectral as spectral
 from . import _xp as xp
+from ._align import aligned_general
 from ._dual import join, level_of, primal_of, primitive, tangent_of
 from ._forward import public
 from ._table import Capability, Record, register
@@ -158,6 +159,33 @@ def _doubt(info, call):
     return info
 
 
+def _aligned(da, basis):
+    """The basis with vectors of repeated eigenvalues that diagonalise the perturbation; itself if there are none."""
+    close = _gap.unresolved(basis.w / spectral.top_scale(basis.w))
+    if close is None:
+        return basis
+    r = aligned_general(xp.solve_kept(basis.v, da @ basis.v, solver=basis.solver), close)
+    return _basis(basis.w, _unit(basis.v @ r))
+
+
+def _unit(x):
+    """Plain columns with unit norm and real positive pivots."""
+    return spectral.settle_phases(x / xp.column_scale(x))[0]
+
+
+def _eig_align(call, tangents):
+    basis = _aligned(tangents[0], call.aux)
+    if basis is call.aux:
+        return call.outputs, basis
+    identity = xp.zeros_like(basis.v) + xp.eye(basis.v.shape[-1], basis.v)
+    left = [_unit(xp.solve_kept(basis.v, identity, solver=basis.solver, trans=2)) for _ in call.outputs[2:]]
+    return (basis.w, basis.v, *left), basis
+
+
+def _eigvals_align(call, tangents):
+    return call.outputs, _aligned(tangents[0], call.aux)
+
+
 def _eigvals_forward(args, kw):
     outputs = tuple(public("eig")(args[0], **_own(kw)))
     return outputs[:1], _basis(*outputs)
@@ -207,12 +235,13 @@ _TIE = ("right for losses that do not see a rotation inside a repeated eigenvalu
 
 _RIGHT = register(Record(
     name="eig", forward=_eig_forward, jvp=_eig_jvp, vjp=_eig_vjp, pack=_result, remember=_remember, project=_project,
-    match=_match, variant=lambda kw, count: _LEFT if kw.get("left") else _RIGHT,
+    align=_eig_align, match=_match, variant=lambda kw, count: _LEFT if kw.get("left") else _RIGHT,
     capabilities=(Capability("eigenvalues", caveat="no derivative at a defective eigenvalue"),
                   Capability("eigenvectors", caveat=_TIE)),
 ))
 _LEFT = replace(_RIGHT, capabilities=(*_RIGHT.capabilities, Capability("left_eigenvectors", caveat=_TIE)))
 register(Record(
     name="eigvals", forward=_eigvals_forward, jvp=_eigvals_jvp, vjp=_eigvals_vjp, remember=None,
-    match=_match, capabilities=(Capability("eigenvalues", caveat="no derivative at a defective eigenvalue"),),
+    align=_eigvals_align, match=_match,
+    capabilities=(Capability("eigenvalues", caveat="no derivative at a defective eigenvalue"),),
 ))

@@ -82,7 +82,7 @@ def _spectral_sum(out, primals, tangents, *, spectrum, opt):
 def aligned_spectrum(da, w, v):
     """(w, v) with the basis of repeated eigenvalues that diagonalises the perturbation `da`."""
     r = aligned(xp.herm(xp.H(v) @ (da @ v)), _gap.unresolved(w / spectral.top_scale(w)))
-    return (w, v) if r is None else (w, v @ r)
+    return (w, v) if r is None else (w, spectral.settle_phases(v @ r)[0])
 
 
 # ------------------------------------------------------------------ table

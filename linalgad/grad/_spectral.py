@@ -51,6 +51,13 @@ def fix_phases(lead, *pairs):
     return [y - x * phase * 1j for x, y in pairs]
 
 
+def settle_phases(lead, *others):
+    """Plain vectors with the pivots of the leading ones made real and positive; all turn together."""
+    pivot = xp.take_pivots(lead, rows=xp.pivots(lead, _tols.gauge_tie(lead.dtype)))
+    turn = row(xp.conj(pivot) / xp.magnitude(pivot))
+    return [x * turn for x in (lead, *others)]
+
+
 def absorb_phases(v, gv, slope):
     """The adjoint of `fix_phases`: a cotangent of the leading vectors that asks for no phase.
 

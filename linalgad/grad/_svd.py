@@ -191,7 +191,10 @@ def aligned_svd(da, u, s, vh, opt):
     if close is not None:
         close &= ~(spectral.column(null) & spectral.row(null))
     r = aligned(xp.herm(xp.H(u1) @ da @ v1), close)
-    return (u, s, vh) if r is None else (_joined(u1 @ r, u2), s, xp.H(_joined(v1 @ r, v2)))
+    if r is None:
+        return u, s, vh
+    u1, v1 = spectral.settle_phases(u1 @ r, v1 @ r)
+    return _joined(u1, u2), s, xp.H(_joined(v1, v2))
 
 
 # ------------------------------------------------------------------ table

@@ -56,6 +56,18 @@ def polar_gradient(a, w):
     return singular_gradient(a, w, lambda t: mp.mpf(1), lambda t: mp.mpf(0))
 
 
+def polar_hessian(a, da, w):
+    """The derivative along `da` of the gradient of Re<W, U V^H>, by differences in many digits; a square."""
+    def gradient(x):
+        u, s, v = _svd(x)
+        m = u.transpose_conj() * to_mp(w) * v
+        k = len(s)
+        rows = [[(m[i, j] - mp.conj(m[j, i])) / (s[i] + s[j]) for j in range(k)] for i in range(k)]
+        return [u * mp.matrix(rows) * v.transpose_conj()]
+
+    return to_np(differences(gradient, a, da)[0], a)
+
+
 def polar_tangent(a, da):
     """d(U V^H) along `da`: U [2 K / (s_i + s_j)] V^H and what leaves the spans."""
     x, dx = to_mp(a), to_mp(da)
