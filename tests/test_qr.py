@@ -3,14 +3,14 @@ import numpy as np
 import pytest
 import scipy.linalg
 from _checks import Universal
-from _matrices import KINDS, H, matrix
+from _matrices import KINDS, H, matrix, wide
 from _measure import assert_ratios, assert_same_bits, distance, orthogonality_ratio, residual_ratio
 from _spec import Spec
 from _tols import RESIDUAL, rounding
 
 import linalgad as la
 
-SHAPES = ((1, 1), (1, 4), (4, 1), (5, 5), (3, 8), (40, 7), (33, 70), (6, 4))
+SHAPES = ((1, 1), (1, 4), (4, 1), (5, 5), (3, 8), (40, 7), (33, 70), (101, 99), (6, 4))
 
 
 def _matrix(rng, batch, dtype, m, n, kind):
@@ -152,10 +152,16 @@ def test_complete_extends_reduced(dtype, rng):
     assert distance(la.qr(a, "complete").Q[..., :4], la.qr(a).Q) <= rounding(dtype, 9)
 
 
-def test_large_enough_for_blocks(dtype, rng):
-    """Orders at which LAPACK turns to its blocked code."""
-    a = matrix(rng, (2,), 150, 140, dtype)
-    assert_ratios(_ratios(a, *la.qr(a)))
+@pytest.mark.parametrize("mode", ["reduced", "complete", "r", "raw"])
+@pytest.mark.parametrize("shape", [(96, 96), (97, 130), (131, 97)], ids=str)
+def test_blocks_of_reflectors(shape, mode, dtype, rng):
+    """Orders at which the kernel keeps the triangular factors of its blocks: LAPACK's reflectors still."""
+    a = matrix(rng, (2,), *shape, dtype)
+    got, expected = la.qr(a, mode), np.linalg.qr(a.astype(wide(dtype)), mode)
+    pairs = [(got, expected)] if mode == "r" else zip(got, expected, strict=True)
+    assert max(distance(x, y) for x, y in pairs) <= rounding(dtype, max(shape), kappa=16.0)
+    if mode in ("reduced", "complete"):
+        assert_ratios(_positive_residuals((a,), la.qr(a, mode, positive=True)))
 
 
 def test_zero_matrix(dtype):

@@ -41,6 +41,35 @@ cdef inline blas_int gelqf(blas_int m, blas_int n, lapack_t *a, blas_int lda, la
     return info
 
 
+cdef inline blas_int geqrt(blas_int m, blas_int n, blas_int nb, lapack_t *a, blas_int lda, lapack_t *t, blas_int ldt,
+                           lapack_t *work) noexcept nogil:
+    """QR by blocks of nb reflectors in place; `t` keeps their triangular factors side by side."""
+    cdef blas_int info = 0
+    if lapack_t is float:
+        lapack.sgeqrt(&m, &n, &nb, a, &lda, t, &ldt, work, &info)
+    elif lapack_t is double:
+        lapack.dgeqrt(&m, &n, &nb, a, &lda, t, &ldt, work, &info)
+    elif lapack_t is complex64_t:
+        lapack.cgeqrt(&m, &n, &nb, a, &lda, t, &ldt, work, &info)
+    else:
+        lapack.zgeqrt(&m, &n, &nb, a, &lda, t, &ldt, work, &info)
+    return info
+
+
+cdef inline void larfb(blas_int m, blas_int n, blas_int k, lapack_t *v, blas_int ldv, lapack_t *t, blas_int ldt,
+                       lapack_t *c, blas_int ldc, lapack_t *work, blas_int ldwork) noexcept nogil:
+    """Apply k reflectors, columns of `v`, to `c` from the left."""
+    cdef char side = b'L', trans = b'N', direct = b'F', storev = b'C'
+    if lapack_t is float:
+        lapack.slarfb(&side, &trans, &direct, &storev, &m, &n, &k, v, &ldv, t, &ldt, c, &ldc, work, &ldwork)
+    elif lapack_t is double:
+        lapack.dlarfb(&side, &trans, &direct, &storev, &m, &n, &k, v, &ldv, t, &ldt, c, &ldc, work, &ldwork)
+    elif lapack_t is complex64_t:
+        lapack.clarfb(&side, &trans, &direct, &storev, &m, &n, &k, v, &ldv, t, &ldt, c, &ldc, work, &ldwork)
+    else:
+        lapack.zlarfb(&side, &trans, &direct, &storev, &m, &n, &k, v, &ldv, t, &ldt, c, &ldc, work, &ldwork)
+
+
 cdef inline blas_int geqp3(blas_int m, blas_int n, lapack_t *a, blas_int lda, blas_int *jpvt, lapack_t *tau,
                            lapack_t *work, blas_int lwork, void *rwork) noexcept nogil:
     """QR with column pivoting in place; `jpvt` counts from 1."""

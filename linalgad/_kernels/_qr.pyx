@@ -2,7 +2,8 @@
 
 Memory read by columns holds A^T, so the LQ of it, A^T = L Q^T, leaves by columns the memory of a
 row-major R = L^T and of a row-major Q: nothing is transposed. Its reflectors are those of the QR of
-A, its `tau` their conjugates. Column pivoting has no such twin and loads A by columns.
+A, its `tau` their conjugates. Column pivoting and, for large slices, blocks of reflectors whose
+triangular factors serve Q too have no such twin in LAPACK and load A by columns.
 """
 cimport numpy as cnp
 from numpy cimport ndarray, npy_intp
@@ -14,24 +15,30 @@ from ._layout cimport (
     at, batch_size, aligned, conj_all, empty,
 )
 from ._lanes cimport lane_fn, of_type, plan_lanes, run_lanes, OP_QR
-from ._lapack_factor cimport gelqf, geqp3, orglq, orgqr
+from ._lapack_factor cimport gelqf, geqp3, geqrt, larfb, orglq, orgqr
 from ._query cimport cached_lwork, check_elements, whole
 
 cnp.import_array()
+
+
+cdef enum:
+    BLOCK = 32          # reflectors a block
+    BLOCKED_FROM = 96   # order from which blocks pay for loading and storing by columns
 
 
 cdef struct QrOp:
     Slices a, q, r, tau, p      # r holds the reflectors too if raw
     bint raw, want_q, pivoting, positive
     blas_int lwork
+    blas_int ldt                # rows of the triangular factors, one if there are no blocks: tau
     size_t a_bytes, q_bytes, tau_bytes, work_bytes, rwork_bytes
 
 
 cdef size_t qr_workspace(QrOp *op, Py_ssize_t m, Py_ssize_t n, Py_ssize_t kq, size_t item) noexcept nogil:
-    """Bytes of one lane: a | q | tau | work | rwork | pivots, all of them live together."""
+    """Bytes of one lane: a | q | tau or t | work | rwork | pivots, all of them live together."""
     op.a_bytes = aligned(m * n * item)
     op.q_bytes = aligned(m * kq * item)
-    op.tau_bytes = aligned(min(m, n) * item)
+    op.tau_bytes = aligned(op.ldt * min(m, n) * item)
     op.work_bytes = aligned(op.lwork * item)
     op.rwork_bytes = aligned(2 * n * item) if op.pivoting else 0
     return (op.a_bytes + op.q_bytes + op.tau_bytes + op.work_bytes + op.rwork_bytes
@@ -70,9 +77,31 @@ cdef int qr_lane(const void *op_, Py_ssize_t i, lapack_t *a) noexcept nogil:
     return 0
 
 
+cdef int blocked_qr_lane(const void *op_, Py_ssize_t i, lapack_t *a) noexcept nogil:
+    cdef const QrOp *op = <const QrOp *>op_
+    cdef Py_ssize_t m = op.a.m, n = op.a.n, k = min(m, n), kq = op.q.n, j, block
+    cdef char *p = <char *>a + op.a_bytes
+    cdef lapack_t *q = <lapack_t *>p
+    cdef lapack_t *t = <lapack_t *>(p + op.q_bytes)
+    cdef lapack_t *work = <lapack_t *>(p + op.q_bytes + op.tau_bytes)
+    load_slice_t[lapack_t](&op.a, i, a)
+    geqrt[lapack_t](m, n, BLOCK, a, m, t, BLOCK, work)
+    if op.raw:
+        for j in range(k):
+            t[j] = t[j * BLOCK + j % BLOCK]
+    if op.want_q:
+        identity[lapack_t](kq, m, q)
+        for block in range((k - 1) // BLOCK, -1, -1):
+            j = block * BLOCK
+            larfb[lapack_t](m - j, kq - j, min(<Py_ssize_t>BLOCK, k - j), a + j * m + j, m, t + j * BLOCK, BLOCK,
+                            q + j * m + j, m, work, kq)
+    store_columns[lapack_t](op, i, a, q, t)
+    return 0
+
+
 cdef int pivoted_qr_lane(const void *op_, Py_ssize_t i, lapack_t *a) noexcept nogil:
     cdef const QrOp *op = <const QrOp *>op_
-    cdef Py_ssize_t m = op.a.m, n = op.a.n, k = min(m, n), kq = op.q.n, kr = op.r.m, j, row
+    cdef Py_ssize_t m = op.a.m, n = op.a.n, k = min(m, n), kq = op.q.n, j
     cdef char *p = <char *>a + op.a_bytes
     cdef lapack_t *q = <lapack_t *>p
     cdef lapack_t *tau = <lapack_t *>(p + op.q_bytes)
@@ -101,24 +130,30 @@ cdef int pivoted_qr_lane(const void *op_, Py_ssize_t i, lapack_t *a) noexcept no
             identity[lapack_t](m, kq, q)
             store_slice[lapack_t](&op.q, i, q)
         return 0
-    if op.raw:
-        store_slice[lapack_t](&op.tau, i, tau)
-        store_slice_t[lapack_t](&op.r, i, a)
-        return 0
     if op.want_q:
         memcpy(q, a, m * k * sizeof(lapack_t))
         orgqr[lapack_t](m, kq, k, q, m, tau, work, op.lwork)
+    store_columns[lapack_t](op, i, a, q, tau)
+    return 0
+
+
+cdef inline void store_columns(const QrOp *op, Py_ssize_t i, lapack_t *a, lapack_t *q, lapack_t *tau) noexcept nogil:
+    """Write the results from the factored matrix and the Q that the lane left by columns."""
+    cdef Py_ssize_t m = op.a.m, n = op.a.n, kr = op.r.m, j, row
+    if op.raw:
+        store_slice[lapack_t](&op.tau, i, tau)
+        store_slice_t[lapack_t](&op.r, i, a)
+        return
     if kr < m:
         for j in range(n):
             for row in range(kr):
                 a[j * kr + row] = a[j * m + row]
     clear_below[lapack_t](a, 1, kr, kr, n)
     if op.positive:
-        turn_rows[lapack_t](a, 1, kr, n, q, m, 1, m if op.want_q else 0, k)
+        turn_rows[lapack_t](a, 1, kr, n, q, m, 1, m if op.want_q else 0, min(m, n))
     if op.want_q:
         store_slice_t[lapack_t](&op.q, i, q)
     store_slice_t[lapack_t](&op.r, i, a)
-    return 0
 
 
 cdef inline void clear_below(lapack_t *r, Py_ssize_t rs, Py_ssize_t cs, Py_ssize_t m, Py_ssize_t n) noexcept nogil:
@@ -148,8 +183,8 @@ cdef inline void turn_rows(lapack_t *r, Py_ssize_t rs, Py_ssize_t cs, Py_ssize_t
 
 cdef Py_ssize_t qr_query(lapack_t *tag, bint pivoting, Py_ssize_t m, Py_ssize_t n, Py_ssize_t kq) noexcept nogil:
     """Length of `work` that suits the factorisation and, where kq > 0, the product of its reflectors."""
-    cdef lapack_t one = 1
-    cdef lapack_t two = 1
+    cdef lapack_t one = 0
+    cdef lapack_t two = 0
     if pivoting:
         geqp3[lapack_t](m, n, tag, m, NULL, tag, &one, -1, tag)
         if kq > 0:
@@ -165,8 +200,11 @@ cdef Py_ssize_t lwork_of(int t, bint pivoting, Py_ssize_t m, Py_ssize_t n, Py_ss
     cdef double tag[2]
     key = (t, pivoting, m, n, kq)
     found = cached_lwork(_lwork, key)
-    if found is None:
-        # A block of columns a workspace row; LAPACK's blocks are 64 wide at most.
+    if found is None and not pivoting and min(m, n) >= BLOCKED_FROM:
+        check_elements("qr", max(<double>m, BLOCK * <double>max(n, kq)), (m, n))
+        found = _lwork[key] = BLOCK * max(n, kq)
+    elif found is None:
+        # A block of columns for each row of the workspace; LAPACK's blocks are at most 64 wide.
         check_elements("qr", max(<double>m, 70.0 * max(n, kq)), (m, n))
         if min(m, n) == 0:
             found = 1
@@ -203,6 +241,7 @@ def qr(ndarray a, mode, bint pivoting, bint positive, out, lanes):
         kr = m
     if op.want_q:
         kq = kr
+    op.ldt = BLOCK if k >= BLOCKED_FROM and not pivoting else 1
     op.lwork = lwork_of(t, pivoting, m, n, kq)
     if out is not None:
         q, r, tau, p = out
@@ -227,6 +266,9 @@ def qr(ndarray a, mode, bint pivoting, bint positive, out, lanes):
     if pivoting:
         lane = of_type(t, <lane_fn>pivoted_qr_lane[float], <lane_fn>pivoted_qr_lane[double],
                        <lane_fn>pivoted_qr_lane[complex64_t], <lane_fn>pivoted_qr_lane[complex128_t])
+    elif op.ldt > 1:
+        lane = of_type(t, <lane_fn>blocked_qr_lane[float], <lane_fn>blocked_qr_lane[double],
+                       <lane_fn>blocked_qr_lane[complex64_t], <lane_fn>blocked_qr_lane[complex128_t])
     else:
         lane = of_type(t, <lane_fn>qr_lane[float], <lane_fn>qr_lane[double],
                        <lane_fn>qr_lane[complex64_t], <lane_fn>qr_lane[complex128_t])
