@@ -148,7 +148,7 @@ def check_out(fn, out, shape, dtype, inputs, name="out"):
         raise ValueError(f"{fn}: {name} must have shape {shape} and dtype {dtype}, got {out.shape} and {out.dtype}")
     if not (out.flags.writeable and out.flags.aligned and out.dtype.isnative):
         raise ValueError(f"{fn}: {name} must be writeable, aligned and in native byte order")
-    if 0 in out.strides and any(s == 0 and d > 1 for s, d in zip(out.strides, out.shape, strict=True)):
+    if out.size and 0 in out.strides and any(s == 0 and d > 1 for s, d in zip(out.strides, out.shape, strict=True)):
         raise ValueError(f"{fn}: {name} must not have overlapping elements (a stride is zero)")
     return tuple(a.copy() if np.may_share_memory(a, out) and not same_view(a, out) else a for a in inputs)
 
