@@ -4,11 +4,12 @@ from numpy cimport ndarray
 
 from ._types cimport lapack_t, blas_int, complex64_t, complex128_t
 from ._layout cimport (
-    Slices, slices, at, load_slice_t, store_slice_t, zero_on_diagonal, fill_nan, batch_size,
+    Slices, slices, at, load_slice, load_slice_t, store_slice, store_slice_t, zero_on_diagonal, fill_nan, batch_size,
     aligned, empty, real_of, new,
 )
 from ._lanes cimport lane_fn, of_type, codes_pointer, plan_lanes, run_lanes, OP_LU, OP_TRIANGULAR
 from ._lapack_solve cimport getrf, getrs
+from ._by_rows cimport MANY, lu_solve_rows
 
 cnp.import_array()
 
@@ -183,6 +184,11 @@ cdef int lu_solve_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcept nog
     if info != 0:
         fill_nan[lapack_t](&op.out, i, ws)
         return info
+    if k >= MANY:
+        load_slice[lapack_t](&op.b, i, x)
+        lu_solve_rows[lapack_t](op.trans, n, k, a, ld, ipiv, x)
+        store_slice[lapack_t](&op.out, i, x)
+        return 0
     load_slice_t[lapack_t](&op.b, i, x)
     getrs[lapack_t](op.trans, n, k, a, ld, ipiv, x, max(n, 1))
     store_slice_t[lapack_t](&op.out, i, x)

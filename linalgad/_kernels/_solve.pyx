@@ -8,9 +8,11 @@ from numpy cimport ndarray
 
 from ._types cimport lapack_t, blas_int, complex64_t, complex128_t
 from ._layout cimport (
-    Slices, slices, load_slice, load_slice_t, store_slice_t, fill_nan, all_finite, batch_size, aligned, conj_all, new,
+    Slices, slices, load_slice, load_slice_t, store_slice, store_slice_t, fill_nan, all_finite, batch_size, aligned,
+    conj_all, new,
 )
 from ._lanes cimport lane_fn, of_type, codes_pointer, plan_lanes, run_lanes, OP_CHOLESKY, OP_SOLVE, OP_TRIANGULAR
+from ._by_rows cimport MANY, lu_solve_rows
 from ._lapack_solve cimport potrf, potrs, getrf, getrs, sytrf, sytrs, hetrf, hetrs, gtsv
 
 cnp.import_array()
@@ -76,6 +78,14 @@ cdef inline int solve_tridiagonal(lapack_t *a, Py_ssize_t n, lapack_t *x, Py_ssi
     return gtsv[lapack_t](n, k, work, work + n, work + 2 * n, x, n)
 
 
+cdef inline int failed_slice(const SolveOp *op, Py_ssize_t i, lapack_t *ws, int info) noexcept nogil:
+    """NaN for a slice that cannot be solved; its code, which is 0 if the matrix has NaN."""
+    if not read_part_is_finite[lapack_t](op, i, ws):
+        info = 0
+    fill_nan[lapack_t](&op.out, i, ws)
+    return info
+
+
 cdef int solve_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcept nogil:
     cdef const SolveOp *op = <const SolveOp *>op_
     cdef Py_ssize_t n = op.a.m, k = op.b.n
@@ -88,6 +98,14 @@ cdef int solve_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcept nogil:
     if n == 0:
         return 0
     load_slice[lapack_t](&op.a, i, ws)
+    if op.structure == GENERAL and k >= MANY:
+        info = getrf[lapack_t](n, n, ws, n, ipiv)
+        if info == 0:
+            load_slice[lapack_t](&op.b, i, x)
+            lu_solve_rows[lapack_t](b'T', n, k, ws, n, ipiv, x)
+            store_slice[lapack_t](&op.out, i, x)
+            return 0
+        return failed_slice[lapack_t](op, i, ws, info)
     load_slice_t[lapack_t](&op.b, i, x)
     if op.structure == POSITIVE or op.structure == HERMITIAN:
         conj_all[lapack_t](x, n * k)
@@ -112,10 +130,7 @@ cdef int solve_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcept nogil:
     else:
         info = solve_tridiagonal[lapack_t](ws, n, x, k, work)
     if info != 0:
-        if not read_part_is_finite[lapack_t](op, i, ws):
-            info = 0
-        fill_nan[lapack_t](&op.out, i, ws)
-        return info
+        return failed_slice[lapack_t](op, i, ws, info)
     if op.structure == POSITIVE or op.structure == HERMITIAN:
         conj_all[lapack_t](x, n * k)
     store_slice_t[lapack_t](&op.out, i, x)

@@ -8,11 +8,12 @@ from numpy cimport ndarray
 
 from ._types cimport lapack_t, blas_int, complex64_t, complex128_t
 from ._layout cimport (
-    Slices, slices, load_slice, load_slice_t, store_slice_t, operand, fill_nan, clear_triangle, all_finite,
-    batch_size, aligned, conj_all, new,
+    Slices, slices, load_slice, load_slice_t, store_slice, store_slice_t, operand, fill_nan, clear_triangle, all_finite,
+    zero_on_diagonal, batch_size, aligned, conj_all, new,
 )
 from ._lanes cimport lane_fn, of_type, codes_pointer, plan_lanes, run_lanes, OP_TRIANGULAR
 from ._lapack_solve cimport trtrs
+from ._by_rows cimport MANY, trsm_right
 
 cnp.import_array()
 
@@ -32,20 +33,28 @@ cdef int solve_triangular_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noex
     cdef const TriangularOp *op = <const TriangularOp *>op_
     cdef Py_ssize_t n = op.a.m, k = op.b.n
     cdef lapack_t *x = <lapack_t *>(<char *>ws + aligned(n * n * sizeof(lapack_t)))
-    cdef bint by_rows
+    cdef bint by_rows, right = k >= MANY
     cdef blas_int ld
-    cdef char trans
     cdef lapack_t *a = operand[lapack_t](&op.a, i, ws, &by_rows, &ld)
-    cdef bint conjugate = op.trans == 2 and by_rows
-    if by_rows:
-        trans = b'T' if op.trans == 0 else b'N'
+    # The stored matrix is a^T where it lies by rows, and the system from the right is the transposed one.
+    cdef bint plain = (op.trans == 0) == (by_rows == right)
+    cdef bint conjugate = op.trans == 2 and plain
+    cdef char trans = b'N' if plain else b'T' if op.trans < 2 else b'C'
+    cdef char uplo = b'L' if op.lower != by_rows else b'U'
+    cdef char diag = b'U' if op.unit else b'N'
+    cdef int info = 0
+    if right:
+        load_slice[lapack_t](&op.b, i, x)
     else:
-        trans = b'N' if op.trans == 0 else b'T' if op.trans == 1 else b'C'
-    load_slice_t[lapack_t](&op.b, i, x)
+        load_slice_t[lapack_t](&op.b, i, x)
     if conjugate:
         conj_all[lapack_t](x, n * k)
-    cdef int info = trtrs[lapack_t](b'L' if op.lower != by_rows else b'U', trans, b'U' if op.unit else b'N', n, k,
-                                    a, ld, x, max(n, 1))
+    if not right:
+        info = trtrs[lapack_t](uplo, trans, diag, n, k, a, ld, x, max(n, 1))
+    elif not op.unit:
+        info = zero_on_diagonal[lapack_t](a, n, ld)
+    if right and info == 0:
+        trsm_right[lapack_t](uplo, trans, diag, k, n, a, ld, x, k)
     if info != 0:
         load_slice[lapack_t](&op.a, i, ws)
         clear_triangle[lapack_t](op.lower, n, ws)
@@ -55,7 +64,10 @@ cdef int solve_triangular_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noex
         return info
     if conjugate:
         conj_all[lapack_t](x, n * k)
-    store_slice_t[lapack_t](&op.out, i, x)
+    if right:
+        store_slice[lapack_t](&op.out, i, x)
+    else:
+        store_slice_t[lapack_t](&op.out, i, x)
     return 0
 
 
