@@ -36,14 +36,14 @@ def eigh_cotangent(gw, gv, w, v, opt):
     if opt.gauge == "ignore" and xp.is_complex(v):
         gv = spectral.absorb_phases(v, gv, spectral.phase_slopes((v, gv)))
     numerator = xp.skew(xp.H(v) @ gv)
-    noise = spectral.pair_scale(spectral.cotangent_scale(v, gv))
-    inner = _gap.divide_gap(numerator, _gap.gaps(unit), noise, eps=opt.derivative_eps) / top[..., None]
-    whole = [gv]
+    scale = spectral.cotangent_scale(v, gv)
+    inner = _gap.divide_gap(numerator, _gap.gaps(unit), spectral.pair_scale(scale), eps=opt.derivative_eps)
+    inner = inner / top[..., None]
+    whole = [scale]
     if gw is not None:
         inner = xp.add_diagonal(inner, gw)
         whole.append(spectral.row(gw * top))
-    phases = spectral.row(xp.imag(xp.diagonal(numerator)))
-    return xp.herm(v @ inner @ xp.H(v)), spectral.spectral_info(unit, numerator, whole, [phases], opt=opt)
+    return xp.herm(v @ inner @ xp.H(v)), spectral.spectral_info(unit, numerator, whole, opt=opt)
 
 
 def lifted_spectrum(a, spectrum, opt):

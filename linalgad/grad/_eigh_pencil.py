@@ -70,7 +70,7 @@ def pencil_cotangent(b, gw, gv, w, v, spectrum, opt):
     top = spectral.top_scale(w)
     gp = xp.diag_embed(xp.zeros_like(w) if gw is None else gw) + xp.zeros_like(v)
     gq = -(gp * spectral.row(w))
-    whole, lost, numerator = [spectral.row(xp.diagonal(gp) * top)], [], None
+    whole, numerator = [spectral.row(xp.diagonal(gp) * top)], None
     if gv is not None:
         if opt.gauge == "ignore" and xp.is_complex(v):
             gv = spectral.absorb_phases(v, gv, spectral.phase_slopes((v, gv)))
@@ -82,9 +82,8 @@ def pencil_cotangent(b, gw, gv, w, v, spectrum, opt):
         gq = gq - x * (spectral.row(w) + spectral.column(w)) * 0.5
         gq = gq + xp.herm(inner) * (0.5 if spectrum.kind == 2 else -0.5)
         whole.append(inner)
-        lost.append(spectral.row(xp.imag(xp.diagonal(numerator))))
     ga, gb = spectrum.couple_adjoint(b, v, gp, gq)
-    return (xp.herm(ga), xp.herm(gb)), spectral.spectral_info(w / top, numerator, whole, lost, opt=opt)
+    return (xp.herm(ga), xp.herm(gb)), spectral.spectral_info(w / top, numerator, whole, opt=opt)
 
 
 def lifted_pencil(args, spectrum, opt):

@@ -10,7 +10,7 @@ from ._dual import level_of
 from ._policy import Info
 
 #: Bytes of one argument in a block: its temporaries then stay in the second-level cache and off the page allocator.
-BLOCK_BYTES = 1 << 17
+BLOCK_BYTES = 1 << 18
 
 #: Order up to which NumPy's BLAS multiplies on one thread (OpenBLAS: m n k <= 2^18). Above it the BLAS threads the
 #: products, and threads of ours would only compete with its own.

@@ -81,15 +81,23 @@ def spectral_info(unit, numerator, whole, extra=(), rank=None, opt=None):
     """Diagnostics of a spectral pullback.
 
     `unit` are the values over the largest one. `numerator` (..., N, N) is gauge where a pair of them is
-    unresolved, `extra` are further parts that no loss may have; all relative to the norm of the arrays `whole`.
+    unresolved, its diagonal where it is complex, and `extra` are further parts that no loss may have; all relative
+    to the norm of the arrays `whole`.
     """
-    close = _gap.unresolved(unit)
+    smallest = _gap.smallest_gap(unit)
+    close = _gap.unresolved(unit, smallest)
     parts = [*extra]
     if numerator is not None and close is not None:
         parts.append(xp.where(close, xp.magnitude(numerator), 0))
-    size = xp.slice_norm(*whole)
-    off = xp.slice_norm(*parts) if parts else 0 * size
+    if numerator is not None and xp.is_complex(numerator):
+        parts.append(row(xp.imag(xp.diagonal(numerator))))
+    residual = xp.zeros_like(smallest)
+    if parts:
+        size = xp.slice_norm(*whole)
+        residual = xp.slice_norm(*parts) / xp.where(size > 0, size, 1)
     pairs = unit.shape[-1] * (unit.shape[-1] - 1) // 2 if opt.derivative_eps else 0
-    broadened = xp.count(close) // 2 if close is not None and not pairs else pairs + 0 * xp.count(size[..., None, None])
-    return Info(gauge_residual=off / xp.where(size > 0, size, 1), smallest_gap=_gap.smallest_gap(unit),
-                broadened_pairs=broadened, rank=rank)
+    if close is not None and not pairs:
+        broadened = xp.count(close) // 2
+    else:
+        broadened = pairs + xp.zeros_like(xp.count(xp.magnitude(unit)[..., None]))
+    return Info(gauge_residual=residual, smallest_gap=smallest, broadened_pairs=broadened, rank=rank)

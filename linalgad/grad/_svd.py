@@ -99,8 +99,9 @@ def svd_cotangent(gu, gs, gvh, u, s, vh, opt):
     av = None if gv1 is None else xp.skew(xp.H(v1) @ gv1)
     numerator = au if av is None else av if au is None else au + av
     twist = au if av is None else -av if au is None else au - av
-    noise = spectral.pair_scale(spectral.cotangent_scale(u1, gu1) + spectral.cotangent_scale(v1, gv1))
-    inner = _gap.divide_gap(numerator, _gap.gaps(unit), noise, eps=opt.derivative_eps) + twist * sums
+    columns = spectral.cotangent_scale(u1, gu1) + spectral.cotangent_scale(v1, gv1)
+    inner = _gap.divide_gap(numerator, _gap.gaps(unit), spectral.pair_scale(columns), eps=opt.derivative_eps)
+    inner = inner + twist * sums
     left, right = _outward(u1, u2, gu1, gu2), _outward(v1, v2, gv1, gv2)
     scale = top[..., None]
     if gs is not None:
@@ -111,8 +112,8 @@ def svd_cotangent(gu, gs, gvh, u, s, vh, opt):
     ga = cols @ xp.H(v1)
     if right is not None:
         ga = ga + (u1 * spectral.row(inverse)) @ xp.H(right)
-    lost = _lost(numerator, twist, left, right, null, (u2, gu2), (v2, gv2))
-    whole = [x for x in (gu, gvh, None if gs is None else spectral.row(gs * top)) if x is not None]
+    lost = _lost(twist, left, right, null, (u2, gu2), (v2, gv2))
+    whole = [columns] + [x for x in (gu2, gv2, None if gs is None else spectral.row(gs * top)) if x is not None]
     return ga / scale, spectral.spectral_info(unit, numerator, whole, lost, xp.count(~null[..., None]), opt)
 
 
@@ -125,9 +126,9 @@ def _outward(u1, u2, gu1, gu2):
     return out
 
 
-def _lost(numerator, twist, left, right, null, *extras):
+def _lost(twist, left, right, null, *extras):
     """What no loss may ask for, besides rotations of unresolved pairs (`spectral_info`)."""
-    parts = [spectral.row(xp.imag(xp.diagonal(numerator)))]
+    parts = []
     if null.any():
         parts.append(xp.where(spectral.column(null) & spectral.row(null), xp.magnitude(twist), 0))
         parts += [xp.where(spectral.row(null), xp.magnitude(x), 0) for x in (left, right) if x is not None]
