@@ -1,6 +1,7 @@
 #include "layout.hpp"
 
 #include "eigh.hpp"
+#include "jacobi.hpp"
 
 namespace lg {
 namespace {
@@ -22,11 +23,17 @@ template <class V> struct eigh_op {
             for (int i = j + 1; i < n; i++) a[j * n + i] = scale(upper ? conj_(low(i, j)) : low(i, j));
         }
     }
-    template <int NB> LG_FN static void columns(const basis<P> &z, const I *source, const reflectors<V> &h, V *q,
-                                               tile<V> out, int j) {
+    // `jacobi`: vectors by columns, in order; null where they come from the QL iteration
+    template <int NB> LG_FN static void columns(const basis<P> &z, const I *source, const reflectors<V> &h,
+                                               const V *jacobi, V *q, tile<V> out, int j) {
         V phase[NB];
-        take_columns<NB>(z, source + j, q);
-        back_transform<NB>(h, q);
+        if (jacobi) {
+            for (int i = 0; i < z.n; i++)
+                LG_UNROLL for (int c = 0; c < NB; c++) q[i * NB + c] = jacobi[(j + c) * z.n + i];
+        } else {
+            take_columns<NB>(z, source + j, q);
+            back_transform<NB>(h, q);
+        }
         fix_phases<NB>(q, z.n, phase);
         for (int i = 0; i < z.n; i++) LG_UNROLL for (int c = 0; c < NB; c++) out(i, j + c) = q[i * NB + c];
     }
@@ -41,30 +48,36 @@ template <class V> struct eigh_op {
         I *source = ws.take<I>(n);
         scaling<P> scale;
         triangle(load(pt, c, 0, n, n, spare), n, c.call->flags & LG_UPPER, a, scale);
-        tridiagonal(a, n, d, e, tau, w, p);
         basis<P> z{nullptr, n, basis<P>::best_side(n)};
-        sweeps<P> k;
-        k.c = k.s = nullptr;
         I info;
-        if (vectors) {
-            z.z = ws.take<P>(basis<P>::elements(n));
-            k.c = ws.take<P>(kept_sweeps * n), k.s = ws.take<P>(kept_sweeps * n);
-            z.identity();
-            info = ql_iteration<true>(d, e, n, z, k);
+        const V *jacobi = nullptr;
+        if (n > 1 && n <= jacobi_most) {
+            info = n == 2 ? jacobi_eigh<2>(a, pv, d) : n == 3 ? jacobi_eigh<3>(a, pv, d) : jacobi_eigh<4>(a, pv, d);
+            jacobi = pv;
         } else {
-            info = ql_iteration<false>(d, e, n, z, k);
+            tridiagonal(a, n, d, e, tau, w, p);
+            sweeps<P> k;
+            k.c = k.s = nullptr;
+            if (vectors) {
+                z.z = ws.take<P>(basis<P>::elements(n));
+                k.c = ws.take<P>(kept_sweeps * n), k.s = ws.take<P>(kept_sweeps * n);
+                z.identity();
+                info = ql_iteration<true>(d, e, n, z, k);
+            } else {
+                info = ql_iteration<false>(d, e, n, z, k);
+            }
+            sort_values<false>(d, source, n);
         }
         store_info(info | scale.info(), c);
-        sort_values<false>(d, source, n);
         for (int i = 0; i < n; i++) d[i] = scale.back(d[i]) + P(0);
         store(ordered(d, by_rows, n, 1), c, 1, n, 1, (P *)spare);
         if (!vectors) return;
         const reflectors<V> h{a, n, 1, n - 1, n, tau};
-        tile<V> out = result(pv, c, 2, n, n);
+        tile<V> out = result(spare, c, 2, n, n);
         int j = 0;
-        for (; j + nb <= n; j += nb) columns<nb>(z, source, h, pt, out, j);
-        for (; j < n; j++) columns<1>(z, source, h, pt, out, j);
-        store(out, c, 2, n, n, spare);
+        for (; j + nb <= n; j += nb) columns<nb>(z, source, h, jacobi, pt, out, j);
+        for (; j < n; j++) columns<1>(z, source, h, jacobi, pt, out, j);
+        store(out, c, 2, n, n, pt);
     }
 };
 

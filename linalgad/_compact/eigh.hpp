@@ -118,7 +118,7 @@ template <bool vectors, class P> LG_FN void ql_sweep(P *d, P *e, const ql_window
         const P b = c * ei;
         const rotation<P> t(g, s * ei);
         const P dg = above - p;
-        const P u = fma_(di - dg, t.s, (t.c + t.c) * b);
+        const P u = fma_(di - dg, t.s, t.c * (b + b));
         const P pn = t.s * u;
         e[i + 1] = select(active & (at + I(1) < q.m), t.r, e[i + 1]);
         d[i + 1] = select(active, dg + pn, above);

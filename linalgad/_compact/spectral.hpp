@@ -15,43 +15,63 @@ namespace {
 template <class T> struct spectral;
 template <> struct spectral<double> {
     static constexpr double eps = 0x1p-53, lift = 1, unlift = 1; // half a unit in the last place
-    static constexpr double near_pivot = (1 - 0x1p-26) * (1 - 0x1p-26);   // (1 - gauge_tie)^2
+    static constexpr double near_pivot = (1 - 0x1p-26) * (1 - 0x1p-26); // (1 - gauge_tie)^2
+    static constexpr double orthogonal = 0x1p-50, tiny_cosine = 0x1p-400;
 };
 template <> struct spectral<float> {
     // Squares of single precision have little room below one, so a matrix is scaled to about 2^30.
     static constexpr float eps = 0x1p-24f, lift = 0x1p30f, unlift = 0x1p-30f;
     static constexpr float near_pivot = (1 - 3.4526698e-4f) * (1 - 3.4526698e-4f);
+    static constexpr float orthogonal = 0x1p-21f, tiny_cosine = 0x1p-80f;
 };
 // sweeps allowed for each row; about two are usual
 enum { sweeps_per_row = 30 };
 
-// ---- 1 / sqrt(x) of normal positive x, to about one unit in the last place --------------------------------------------
+// ---- plane rotations -------------------------------------------------------------------------------------------------
+// 1 / sqrt(q) = y (1 + h), where y is near it. The chain of rotations waits for this, so where the processor offers 14
+// bits of y, h is one step of fourth order (double) or third order (float), and numbers are multiplied by y meanwhile.
 #ifdef LG_AVX512
-// From the processor's 14 bits by one step of fourth order (double) or third order (float): a third of the time of a
-// square root and a division, which the chain of rotations waits for.
-template <class P> LG_FN P refine_rsqrt(P x, P y, double) {
-    const P e = fnma_(x * y, y, P(1));
-    return fma_(y * e, fma_(e, fma_(e, P(0.3125), P(0.375)), P(0.5)), y);
+template <class P> LG_FN P rsqrt_rest(P q, P y, double) {
+    const P e = fnma_(q * y, y, P(1));
+    return e * fma_(e, fma_(e, P(0.3125), P(0.375)), P(0.5));
 }
-template <class P> LG_FN P refine_rsqrt(P x, P y, float) {
-    const P e = fnma_(x * y, y, P(1));
-    return fma_(y * e, fma_(e, P(0.375f), P(0.5f)), y);
+template <class P> LG_FN P rsqrt_rest(P q, P y, float) {
+    const P e = fnma_(q * y, y, P(1));
+    return e * fma_(e, P(0.375f), P(0.5f));
 }
-LG_FN pack<double> rsqrt_(pack<double> x) {
-    return refine_rsqrt(x, pack<double>::of(_mm512_rsqrt14_pd(x.r)), 0.0);
+LG_FN pack<double> rsqrt_near(pack<double> q) { return pack<double>::of(_mm512_rsqrt14_pd(q.r)); }
+LG_FN pack<float> rsqrt_near(pack<float> q) { return pack<float>::of(_mm512_rsqrt14_ps(q.r)); }
+LG_FN double rsqrt_near(double q) {
+    const __m128d v = _mm_set_sd(q);
+    return _mm_cvtsd_f64(_mm_rsqrt14_sd(v, v));
 }
-LG_FN pack<float> rsqrt_(pack<float> x) { return refine_rsqrt(x, pack<float>::of(_mm512_rsqrt14_ps(x.r)), 0.0f); }
-LG_FN double rsqrt_(double x) {
-    const __m128d v = _mm_set_sd(x);
-    return refine_rsqrt(x, _mm_cvtsd_f64(_mm_rsqrt14_sd(v, v)), 0.0);
+LG_FN float rsqrt_near(float q) {
+    const __m128 v = _mm_set_ss(q);
+    return _mm_cvtss_f32(_mm_rsqrt14_ss(v, v));
 }
-LG_FN float rsqrt_(float x) {
-    const __m128 v = _mm_set_ss(x);
-    return refine_rsqrt(x, _mm_cvtss_f32(_mm_rsqrt14_ss(v, v)), 0.0f);
-}
+template <class P> struct rsqrt_times {
+    P y, h;
+    LG_FN explicit rsqrt_times(P q) : y(rsqrt_near(q)), h(rsqrt_rest(q, y, typename traits<P>::scalar())) {}
+    LG_FN P operator()(P x) const { return fma_(x * y, h, x * y); }
+};
 #else
-template <class P> LG_FN P rsqrt_(P x) { return P(1) / sqrt_(x); }
+template <class P> struct rsqrt_times {
+    P y;
+    LG_FN explicit rsqrt_times(P q) : y(P(1) / sqrt_(q)) {}
+    LG_FN P operator()(P x) const { return x * y; }
+};
 #endif
+// c f + s g = r >= 0, c g - s f = 0. Pairs too small to be squared are dropped: c = 1, r = 0.
+template <class P> struct rotation {
+    P c, s, r;
+    LG_FN rotation(P f, P g) {
+        typedef bits<typename traits<P>::scalar> B;
+        const P q = fma_(f, f, g * g);
+        const auto some = q > P(B::square_tiny);
+        const rsqrt_times<P> w(q);
+        c = select(some, w(f), P(1)), s = select(some, w(g), P(0)), r = select(some, w(q), P(0));
+    }
+};
 
 // ---- scaling ---------------------------------------------------------------------------------------------------------
 // Powers of two that bring the largest part of a matrix to about one (2^30 in single precision). A matrix with an
@@ -151,20 +171,8 @@ template <int NB, class V> LG_FN void back_transform(const reflectors<V> &h, V *
     }
 }
 
-// ---- plane rotations -------------------------------------------------------------------------------------------------
-// c f + s g = r >= 0, c g - s f = 0. Pairs too small to be squared are dropped: c = 1, r = 0.
-template <class P> struct rotation {
-    P c, s, r;
-    LG_FN rotation(P f, P g) {
-        typedef bits<typename traits<P>::scalar> B;
-        const P q = fma_(f, f, g * g);
-        const auto some = q > P(B::square_tiny);
-        const P w = rsqrt_(q);
-        c = select(some, f * w, P(1)), s = select(some, g * w, P(0)), r = select(some, q * w, P(0));
-    }
-};
-
-// Vectors under rotation: the real n x n matrix z, in blocks of `side` rows, the numbers of a column of a block
+// ---- vectors under rotation -------------------------------------------------------------------------------------------
+// The real n x n matrix z, in blocks of `side` rows, the numbers of a column of a block
 // together; it starts as the identity, of which the first sweeps touch only a growing part.
 template <class P> struct basis {
     P *z;

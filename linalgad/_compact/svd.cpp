@@ -1,5 +1,6 @@
 #include "layout.hpp"
 
+#include "jacobi.hpp"
 #include "qr.hpp"
 #include "svd.hpp"
 
@@ -25,24 +26,33 @@ template <class V> struct svd_op {
         basis<P> bu, bv;
         const I *source;
         const P *sign;
+        const V *ju, *jv; // vectors of the triangle by columns, in order; null where they come from the QR iteration
         V *qu, *qv;
     };
     // Columns j to j + NB of u and rows of vh.
     template <int NB> LG_FN static void columns(const work &w, int j) {
         typedef typename traits<V>::scalar T;
         V phase[NB];
-        I lane;
-        lane_number(lane);
-        take_columns<NB>(w.bu, w.source + j, w.qu);
-        back_transform<NB>(w.left, w.qu);
+        P sign[NB];
+        if (w.ju) {
+            for (int i = 0; i < w.n; i++) LG_UNROLL for (int c = 0; c < NB; c++) {
+                w.qu[i * NB + c] = w.ju[(j + c) * w.n + i], w.qv[i * NB + c] = w.jv[(j + c) * w.n + i];
+            }
+            LG_UNROLL for (int c = 0; c < NB; c++) sign[c] = P(1);
+        } else {
+            I lane;
+            lane_number(lane);
+            take_columns<NB>(w.bu, w.source + j, w.qu);
+            back_transform<NB>(w.left, w.qu);
+            take_columns<NB>(w.bv, w.source + j, w.qv);
+            back_transform<NB>(w.right, w.qv);
+            LG_UNROLL for (int c = 0; c < NB; c++)
+                sign[c] = gather((const T *)w.sign, w.source[j + c] * I(traits<P>::width) + lane);
+        }
         if (w.m > w.n) {
             for (int i = w.n * NB; i < w.m * NB; i++) w.qu[i] = V(0);
             back_transform<NB>(w.tall, w.qu);
         }
-        take_columns<NB>(w.bv, w.source + j, w.qv);
-        back_transform<NB>(w.right, w.qv);
-        P sign[NB];
-        LG_UNROLL for (int c = 0; c < NB; c++) sign[c] = gather((const T *)w.sign, w.source[j + c] * I(traits<P>::width) + lane);
         if (!w.wide) {
             fix_phases<NB>(w.qu, w.m, phase);
             for (int i = 0; i < w.m; i++) LG_UNROLL for (int c = 0; c < NB; c++) w.u(i, j + c) = w.qu[i * NB + c];
@@ -98,28 +108,34 @@ template <class V> struct svd_op {
         for (int j = 0; j < n; j++)
             for (int i = 0; i < m; i++) first[j * m + i] = scale(t(i, j));
         if (m > n) triangle(tall, tall_tau, m, n, s.a);
-        bidiagonal(s, n, d, e);
         work w;
-        w.bu = {nullptr, n, basis<P>::best_side(n)};
-        w.bv = w.bu;
-        sweeps<P> ku, kv;
-        ku.c = ku.s = kv.c = kv.s = nullptr;
-        I info;
-        if (vectors) {
-            w.bu.z = ws.take<P>(basis<P>::elements(n)), w.bv.z = ws.take<P>(basis<P>::elements(n));
-            ku.c = ws.take<P>(kept_sweeps * n), ku.s = ws.take<P>(kept_sweeps * n);
-            kv.c = ws.take<P>(kept_sweeps * n), kv.s = ws.take<P>(kept_sweeps * n);
-            w.bu.identity(), w.bv.identity();
-            info = qr_iteration<true>(d, e, n, w.bu, w.bv, ku, kv);
+        w.ju = w.jv = nullptr;
+        I info(0);
+        if (n == 1 || n > jacobi_most) {
+            bidiagonal(s, n, d, e);
+            w.bu = {nullptr, n, basis<P>::best_side(n)};
+            w.bv = w.bu;
+            sweeps<P> ku, kv;
+            ku.c = ku.s = kv.c = kv.s = nullptr;
+            if (vectors) {
+                w.bu.z = ws.take<P>(basis<P>::elements(n)), w.bv.z = ws.take<P>(basis<P>::elements(n));
+                ku.c = ws.take<P>(kept_sweeps * n), ku.s = ws.take<P>(kept_sweeps * n);
+                kv.c = ws.take<P>(kept_sweeps * n), kv.s = ws.take<P>(kept_sweeps * n);
+                w.bu.identity(), w.bv.identity();
+                info = qr_iteration<true>(d, e, n, w.bu, w.bv, ku, kv);
+            } else {
+                info = qr_iteration<false>(d, e, n, w.bu, w.bv, ku, kv);
+            }
+            for (int i = 0; i < n; i++) {
+                sign[i] = copysign_(P(1), d[i]);
+                d[i] = abs_(d[i]);
+            }
+            sort_values<true>(d, source, n);
         } else {
-            info = qr_iteration<false>(d, e, n, w.bu, w.bv, ku, kv);
+            info = n == 2 ? jacobi_svd<2>(s.a, s.right, d) : n == 3 ? jacobi_svd<3>(s.a, s.right, d) : jacobi_svd<4>(s.a, s.right, d);
+            w.ju = s.a, w.jv = s.right;
         }
         store_info(info | scale.info(), c);
-        for (int i = 0; i < n; i++) {
-            sign[i] = copysign_(P(1), d[i]);
-            d[i] = abs_(d[i]);
-        }
-        sort_values<true>(d, source, n);
         for (int i = 0; i < n; i++) d[i] = scale.back(d[i]);
         store(ordered(d, by_rows, n, 1), c, vectors ? 2 : 1, n, 1, (P *)spare);
         if (!vectors) return;
