@@ -8,6 +8,8 @@ from _spec import Spec
 from _tols import eps, rounding
 
 import linalgad as la
+from linalgad._kernels import _eig as kernel
+from linalgad._lib._gauge import tie
 
 SHAPES = ((1,), (2,), (5,), (16,), (33,), (6,))
 KINDS = ("simple", "pairs", "huge", "tiny")
@@ -83,10 +85,52 @@ def test_prescribed_eigenvalues(n, kind, dtype, rng):
 
 
 @pytest.mark.parametrize("n", [1, 5, 16])
-def test_values_come_in_the_order_of_lapack(n, rng):
-    """numpy.linalg calls the same routine on the same matrix."""
+def test_values_agree_with_numpy(n, rng):
+    """The same values, in whatever order."""
     a = normal(rng, (3, n, n), "float64")
-    assert distance(la.eigvals(a), np.linalg.eigvals(a)) <= rounding("float64", n, kappa=64.0)
+    assert distance(_order(la.eigvals(a)), _order(np.linalg.eigvals(a) + 0j)) <= rounding("float64", n, kappa=64.0)
+
+
+@pytest.mark.parametrize("left", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n", SHAPES, ids=str)
+def test_fallback_driver(n, kind, left, dtype, rng):
+    """geev, which serves the slices on which our iteration fails, meets the same conditions."""
+    (a,) = _general(rng, (3,), dtype, *n, kind)
+    *outs, vl, codes = kernel.eig(a, True, left, None, tie(dtype), None, skip_francis=True)
+    assert codes is None
+    assert_ratios(_residuals((a,), (*outs, vl) if left else outs))
+    assert_gauge(outs[1])
+    values = kernel.eig(a, False, False, None, tie(dtype), None, skip_francis=True)[0]
+    expected = np.broadcast_to(_order(_eigenvalues(kind, *n, dtype)), (3, *n))
+    assert distance(_order(values), expected) <= rounding(dtype, *n, kappa=16.0)
+
+
+@pytest.mark.parametrize("n", [159, 161])
+def test_both_sides_of_the_switch(n, dtype, rng):
+    """Orders at which our iteration hands over to LAPACK's."""
+    (a,) = _general(rng, (1,), dtype, n, "pairs")
+    assert_ratios(_residuals((a,), la.eig(a, left=True)))
+
+
+@pytest.mark.parametrize("name", ["permuted", "scaled", "companion", "triangular", "cyclic", "block", "graded"])
+def test_structured_matrices(name, dtype, rng):
+    """Matrices that balancing permutes or scales, slow starters of the QR iteration, clusters."""
+    n = 12
+    r = normal(rng, (n, n), dtype)
+    p = np.eye(n)[rng.permutation(n)]
+    a = {"permuted": p @ np.triu(r) @ p.T, "scaled": r * 4.0 ** np.subtract.outer(np.arange(n), np.arange(n)),
+         "companion": np.eye(n, k=-1) + np.outer(np.arange(n) == 0, r[0]), "triangular": np.tril(r),
+         "cyclic": np.roll(np.eye(n), 1, 0), "block": np.kron(np.eye(n // 2), r[:2, :2]),
+         "graded": r * 10.0 ** -np.add.outer(np.arange(n), np.arange(n)) ** 0.5}[name].astype(dtype)
+    w, v, u = la.eig(a, left=True)
+    wa, norm = a.astype(wide(dtype)), np.linalg.norm(a)
+    bound = rounding(dtype, n)
+    # Balancing by powers of two gives vectors whose residual is small relative to the balanced matrix.
+    scale = norm if name != "scaled" else np.abs(np.linalg.eigvals(wa)).max() * 4.0 ** n
+    assert np.linalg.norm(wa @ v - v * w, axis=0).max() <= bound * scale
+    assert np.linalg.norm(H(wa) @ u - u * w.conj(), axis=0).max() <= bound * scale
+    assert_ratios({"v": _units(v), "u": _units(u)})
 
 
 @pytest.mark.parametrize("kind", KINDS)

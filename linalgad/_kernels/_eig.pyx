@@ -1,10 +1,12 @@
-"""Eigenvalues and vectors of general matrices, a LAPACK call a slice.
+"""Eigenvalues and vectors of general matrices, slice by slice.
 
-The matrix is loaded by columns, so that eigenvalues come in the order LAPACK gives them for it. Real
-routines leave a conjugate pair of vectors as real and imaginary part in two columns; results are
-complex whatever the values, so that a batch has one dtype.
+Complex and large matrices go through LAPACK's geev, real ones up to order FRANCIS_TO through the same
+steps with our own QR iteration, which is most of the work (_francis.h), and through geev where that
+does not converge. Real routines leave a conjugate pair of vectors as real and imaginary part in two
+columns; results are complex whatever the values, so that a batch has one dtype.
 """
-from libc.math cimport fabs, frexp, ldexp
+from libc.math cimport fabs, frexp, ldexp, sqrt
+from libc.string cimport memcpy
 cimport numpy as cnp
 from numpy cimport ndarray
 
@@ -15,17 +17,20 @@ from ._layout cimport (
 from ._gauge cimport fix_phase
 from ._lanes cimport lane_fn, of_type, plan_lanes, run_lanes, OP_EIG, OP_EIGVALS
 from ._lapack_factor cimport geev
+from ._lapack_schur cimport francis, gebak, gebal, gehrd, orghr, real_t, trevc
 from ._query cimport cached_lwork, check_elements, whole
 
 cnp.import_array()
 
 cdef enum:
     NONFINITE = 1 << 30
+    FRANCIS_TO = 160    # beyond, LAPACK's multishift iteration wins
 
 
 cdef struct EigOp:
     Slices a, w, right, left
-    bint want_right, want_left
+    bint want_right, want_left      # left only with right
+    bint francis        # our iteration first; the tests of geev turn it off
     blas_int lwork
     double tie          # see _lib._tols.gauge_tie
     size_t a_bytes, w_bytes, v_bytes, z_bytes, work_bytes
@@ -104,6 +109,53 @@ cdef inline void expand_pairs(const lapack_t *wi, const lapack_t *v, lapack_t *z
             j += 2
 
 
+cdef int schur(const EigOp *op, real_t *a, real_t *wr, real_t *right, real_t *left, real_t *work) noexcept nogil:
+    """Eigenvalues and vectors by balancing, Hessenberg form and Francis' iteration; `work` begins with
+    the scale of the balancing and the factors of the reflectors."""
+    cdef Py_ssize_t n = op.a.n, i, j
+    cdef blas_int first = 1, last = n, lwork = op.lwork - 2 * n
+    cdef real_t *tau = work + n
+    cdef real_t *rest = work + 2 * n
+    gebal[real_t](b'B', n, a, n, &first, &last, work)
+    gehrd[real_t](n, first, last, a, n, tau, rest, lwork)
+    if op.want_right:
+        memcpy(right, a, n * n * sizeof(real_t))
+        orghr[real_t](n, first, last, right, n, tau, rest, lwork)
+    for j in range(n):
+        for i in range(j + 2, n):
+            a[j * n + i] = 0
+    cdef int info = francis[real_t](n, first - 1, last - 1, a, wr, wr + n, right if op.want_right else NULL)
+    if info != 0 or not op.want_right:
+        return info
+    if op.want_left:
+        memcpy(left, right, n * n * sizeof(real_t))
+    trevc[real_t](b'B' if op.want_left else b'R', n, a, n, left, n, right, n, rest)
+    gebak[real_t](b'B', b'R', n, first, last, work, n, right, n)
+    normalize[real_t](wr + n, right, n)
+    if op.want_left:
+        gebak[real_t](b'B', b'L', n, first, last, work, n, left, n)
+        normalize[real_t](wr + n, left, n)
+    return 0
+
+
+cdef inline void normalize(const real_t *wi, real_t *v, Py_ssize_t n) noexcept nogil:
+    """Scale the vectors to unit 2-norm; a pair of columns is one vector."""
+    cdef Py_ssize_t i, j = 0, count
+    cdef double big, total
+    while j < n:
+        count = n if wi[j] == 0 else 2 * n
+        big = 0
+        total = 0
+        for i in range(count):
+            big = max(big, fabs(v[j * n + i]))
+        for i in range(count):
+            total += (v[j * n + i] / big) * (v[j * n + i] / big)
+        total = sqrt(total)
+        for i in range(count):
+            v[j * n + i] = <real_t>(v[j * n + i] / big / total)
+        j += count // n
+
+
 cdef inline void store_vectors(const EigOp *op, const Slices *s, Py_ssize_t i, void *z, Py_ssize_t n,
                                lapack_t *tag) noexcept nogil:
     """Fix the phases of the columns of z and write them; `tag` only selects the precision."""
@@ -159,7 +211,14 @@ cdef int eig_lane(const void *op_, Py_ssize_t i, lapack_t *a) noexcept nogil:
         e = far_exponent[lapack_t](a, n * n)
         shift[lapack_t](a, n * n, -e)
         if lapack_t is float or lapack_t is double:
-            info = geev[lapack_t](jobvl, jobvr, n, a, n, wr, wr + n, left, n, right, n, work, op.lwork, NULL)
+            info = 1
+            if op.francis:
+                info = schur[lapack_t](op, a, wr, right, left, work)
+                if info != 0:
+                    load_slice_t[lapack_t](&op.a, i, a)
+                    shift[lapack_t](a, n * n, -e)
+            if info != 0:
+                info = geev[lapack_t](jobvl, jobvr, n, a, n, wr, wr + n, left, n, right, n, work, op.lwork, NULL)
         else:
             info = geev[lapack_t](jobvl, jobvr, n, a, n, w, NULL, left, n, right, n, work, op.lwork, wr)
     if info != 0:
@@ -190,10 +249,10 @@ cdef int eig_lane(const void *op_, Py_ssize_t i, lapack_t *a) noexcept nogil:
 
 
 cdef Py_ssize_t eig_query(lapack_t *tag, bint right, bint left, Py_ssize_t n) noexcept nogil:
-    """Length of `work` that suits geev."""
+    """Length of `work` that suits geev, and its steps with 2 n numbers before their own work."""
     cdef lapack_t one = 0
     geev[lapack_t](b'V' if left else b'N', b'V' if right else b'N', n, tag, n, tag, tag, tag, n, tag, n, &one, -1, tag)
-    return whole[lapack_t](one)
+    return whole[lapack_t](one) + 2 * n
 
 
 cdef Py_ssize_t lwork_of(int t, bint right, bint left, Py_ssize_t n) except -1:
@@ -220,7 +279,7 @@ cdef Py_ssize_t lwork_of(int t, bint right, bint left, Py_ssize_t n) except -1:
 _lwork = {}
 
 
-def eig(ndarray a, bint right, bint left, out, double tie, lanes):
+def eig(ndarray a, bint right, bint left, out, double tie, lanes, bint skip_francis=False):
     """Decompose stacks. Returns (w, right, left, codes), None for the vectors that are not wanted."""
     cdef EigOp op
     cdef int t = cnp.PyArray_TYPE(a)
@@ -230,6 +289,7 @@ def eig(ndarray a, bint right, bint left, out, double tie, lanes):
     op.want_right = right
     op.want_left = left
     op.tie = tie
+    op.francis = n <= FRANCIS_TO and not skip_francis
     op.lwork = lwork_of(t, right, left, n)
     if out is not None:
         w, vr, vl = out
