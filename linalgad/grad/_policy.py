@@ -73,7 +73,7 @@ class Info:
     gauge_residual : array or None
         The gauge-dependent part of the cotangent relative to the cotangent.
     smallest_gap : array or None
-        The smallest gap relative to the largest singular value or |eigenvalue|; infinity without pairs.
+        The smallest gap relative to the largest singular value or modulus of an eigenvalue; infinity without pairs.
     broadened_pairs : array or None
         Pairs i < j that are not divided by their true gap: unresolved ones, and all pairs of a Lorentzian.
     rank : array or None
