@@ -31,9 +31,9 @@ def det(a, *, lanes=None, errors="raise", out=None):
 
     Notes
     -----
-    The product of the pivots of LU is accumulated with an exponent of its own and extreme rows are
-    scaled first, so the result overflows or underflows only if the determinant does. 2 N^3 / 3 flops
-    and 8 N^2 bytes of workspace for each lane in double precision.
+    The product of the pivots of LU is accumulated with an exponent of its own, and rows and columns are
+    scaled first if any entry is extreme, so the result overflows or underflows only if the determinant
+    does. 2 N^3 / 3 flops and 8 N^2 bytes of workspace for each lane in double precision.
 
     References
     ----------

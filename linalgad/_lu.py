@@ -202,6 +202,8 @@ def lu_solve(lu_and_piv, b, trans=0, *, lanes=None, errors="raise", out=None):
     array([1., 1.])
     """
     fn = "lu_solve"
+    if not isinstance(lu_and_piv, (tuple, list)) or len(lu_and_piv) != 2:
+        raise TypeError(f"{fn}: argument 'lu_and_piv' must be a pair (lu, piv), got {type(lu_and_piv).__name__}")
     lu, piv = lu_and_piv
     lu, b, shape = as_system(fn, lu, b, errors, lanes, names=("lu", "b"))
     piv = as_pivots(fn, piv, lu)

@@ -1,10 +1,10 @@
 """Determinants by LU, a LAPACK call a slice, as a mantissa and an exponent of two.
 
 The product of the pivots is kept as mantissa 2^exponent, so it overflows or underflows only where the
-determinant does. Rows of extreme size are scaled by powers of two first, which is exact and keeps the
-elimination itself in range.
+determinant does. A matrix with extreme entries has its rows and columns scaled by powers of two first,
+which is exact and keeps the elimination itself in range.
 """
-from libc.math cimport frexp, ldexp, log, fabs, sqrt, INFINITY
+from libc.math cimport copysign, frexp, ldexp, log, fabs, sqrt, INFINITY
 cimport numpy as cnp
 from numpy cimport ndarray
 
@@ -14,6 +14,9 @@ from ._lanes cimport lane_fn, of_type, plan_lanes, run_lanes, OP_LU
 from ._lapack_solve cimport getrf
 
 cnp.import_array()
+
+cdef enum:
+    NONE = -(1 << 20)       # no exponent of a double is as small
 
 
 cdef struct DetOp:
@@ -52,36 +55,78 @@ cdef inline void multiply(Product *p, double re, double im) noexcept nogil:
     cdef double t = p.re
     if not in_range(re, im):
         normalize(&re, &im, &p.exponent)
-    p.re = t * re - p.im * im
-    p.im = t * im + p.im * re
+    if im == 0 and p.im == 0:       # also keeps an infinity from becoming inf * 0
+        p.re = t * re
+    else:
+        p.re = t * re - p.im * im
+        p.im = t * im + p.im * re
     if not in_range(p.re, p.im):
         normalize(&p.re, &p.im, &p.exponent)
 
 
-cdef inline Py_ssize_t scale_rows(lapack_t *a, Py_ssize_t n) noexcept nogil:
-    """Scale rows whose largest entry is extreme to about 1; the sum of the exponents taken out."""
+cdef inline bint extreme(const lapack_t *a, Py_ssize_t count) noexcept nogil:
+    """Whether the elimination may leave the range: it forms products of three entries."""
+    cdef double low = ldexp(1, -40) if lapack_t is float or lapack_t is complex64_t else ldexp(1, -340)
+    cdef double high = 1 / low
+    cdef Py_ssize_t i
+    cdef int found = 0
+    for i in range(count):
+        if lapack_t is float or lapack_t is double:
+            found += outside(a[i], low, high)
+        else:
+            found += outside(a[i].real, low, high) + outside(a[i].imag, low, high)
+    return found != 0
+
+
+cdef inline int outside(double x, double low, double high) noexcept nogil:
+    x = fabs(x)
+    return (x > high) | ((x < low) & (x != 0))
+
+
+cdef inline int exponent_of(lapack_t x) noexcept nogil:
+    """The exponent of two of an entry; `NONE` of a zero, an infinity or NaN."""
+    cdef double size
+    cdef int e
+    if lapack_t is float or lapack_t is double:
+        size = fabs(x)
+    else:
+        size = max(fabs(x.real), fabs(x.imag))
+    if not 0 < size < INFINITY:
+        return NONE
+    frexp(size, &e)
+    return e
+
+
+cdef inline Py_ssize_t equilibrate(lapack_t *a, Py_ssize_t n, blas_int *rows) noexcept nogil:
+    """Bring the largest entry of every row and column near 1; the sum of the exponents taken out.
+
+    Both scales of an entry are applied at once: one alone might push it out of the range. `rows` has
+    room for the exponents of the rows.
+    """
     cdef Py_ssize_t r, c, total = 0
-    cdef int e, most = 80 if lapack_t is float or lapack_t is complex64_t else 680
-    cdef double big
+    cdef int e, most
     for r in range(n):
-        big = 0
+        most = NONE
         for c in range(n):
-            if lapack_t is float or lapack_t is double:
-                big = max(big, fabs(a[r * n + c]))
-            else:
-                big = max(big, max(fabs(a[r * n + c].real), fabs(a[r * n + c].imag)))
-        if big == 0 or not big < INFINITY:
+            most = max(most, exponent_of[lapack_t](a[r * n + c]))
+        rows[r] = 0 if most == NONE else most
+        total += rows[r]
+    for c in range(n):
+        most = NONE
+        for r in range(n):
+            e = exponent_of[lapack_t](a[r * n + c])
+            if e != NONE:
+                most = max(most, e - <int>rows[r])
+        if most == NONE:
             continue
-        frexp(big, &e)
-        if -most < e < most:
-            continue
-        total += e
-        for c in range(n):
+        total += most
+        for r in range(n):
+            e = -most - <int>rows[r]
             if lapack_t is float or lapack_t is double:
-                a[r * n + c] = <lapack_t>ldexp(a[r * n + c], -e)
+                a[r * n + c] = <lapack_t>ldexp(a[r * n + c], e)
             else:
-                a[r * n + c].real = ldexp(a[r * n + c].real, -e)
-                a[r * n + c].imag = ldexp(a[r * n + c].imag, -e)
+                a[r * n + c].real = ldexp(a[r * n + c].real, e)
+                a[r * n + c].imag = ldexp(a[r * n + c].imag, e)
     return total
 
 
@@ -93,7 +138,7 @@ cdef int det_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcept nogil:
     load_slice[lapack_t](&op.a, i, ws)
     p.re = 1
     p.im = 0
-    p.exponent = scale_rows[lapack_t](ws, n)
+    p.exponent = equilibrate[lapack_t](ws, n, ipiv) if extreme[lapack_t](ws, n * n) else 0
     getrf[lapack_t](n, n, ws, max(n, 1), ipiv)
     for j in range(n):
         if lapack_t is float or lapack_t is double:
@@ -124,11 +169,16 @@ cdef inline void write(char *p, double re, double im, lapack_t *tag) noexcept no
 
 cdef inline void write_split(const DetOp *op, Py_ssize_t i, const Product *p, lapack_t *tag) noexcept nogil:
     cdef double size = sqrt(p.re * p.re + p.im * p.im)
-    cdef double logarithm = log(size) + p.exponent * 0.693147180559945309417 if size != 0 else -INFINITY
+    cdef double whole = scaled(size, p.exponent)
+    cdef double logarithm = -INFINITY
+    if in_range(whole, 0):
+        logarithm = log(whole)      # a sum of logarithms that cancel would lose digits
+    elif size != 0:
+        logarithm = log(size) + p.exponent * 0.693147180559945309417
     if size == 0:
         write[lapack_t](at(&op.det, i), 0, 0, tag)
-    elif lapack_t is float or lapack_t is double:
-        write[lapack_t](at(&op.det, i), p.re / fabs(p.re), 0, tag)
+    elif p.im == 0 and size == size:
+        write[lapack_t](at(&op.det, i), copysign(1, p.re), 0, tag)
     else:
         write[lapack_t](at(&op.det, i), p.re / size, p.im / size, tag)
     if lapack_t is float or lapack_t is complex64_t:

@@ -3,6 +3,8 @@ from cython.parallel cimport parallel, threadid
 cimport numpy as cnp
 from numpy cimport ndarray
 
+from ._types cimport blas_int
+
 cnp.import_array()
 
 cdef extern from "_lanes_os.h" nogil:
@@ -221,6 +223,11 @@ def pin_cycle(Py_ssize_t repeats):
         for _i in range(repeats):
             _blas_pin()
             _blas_unpin()
+
+
+def lapack_limit():
+    """The largest number LAPACK's integers hold."""
+    return 2 ** 31 - 1 if sizeof(blas_int) == 4 else 2 ** 63 - 1
 
 
 def is_ready(a):

@@ -143,15 +143,21 @@ cdef inline void store_slice_t(const Slices *s, Py_ssize_t i, const lapack_t *sr
     store[lapack_t](at(s, i), s.cs, s.rs, s.n, s.m, src)
 
 
+cdef inline bint leads(npy_intp stride, Py_ssize_t n, npy_intp item) noexcept nogil:
+    """Whether a stride in bytes is a leading dimension LAPACK takes, of at least n elements."""
+    cdef npy_intp ld = stride // item
+    return ld * item == stride and ld >= max(n, 1) and <npy_intp><blas_int>ld == ld
+
+
 cdef inline lapack_t *operand(const Slices *s, Py_ssize_t i, lapack_t *buffer, bint *by_rows,
                               blas_int *ld) noexcept nogil:
     """Slice i for reading only: in place if its rows or columns are contiguous, else copied by rows."""
     cdef npy_intp item = sizeof(lapack_t)
-    if s.cs == item and s.rs % item == 0 and s.rs >= s.n * item:
+    if s.cs == item and leads(s.rs, s.n, item):
         by_rows[0] = True
         ld[0] = s.rs // item
         return <lapack_t *>at(s, i)
-    if s.rs == item and s.cs % item == 0 and s.cs >= s.m * item:
+    if s.rs == item and leads(s.cs, s.m, item):
         by_rows[0] = False
         ld[0] = s.cs // item
         return <lapack_t *>at(s, i)

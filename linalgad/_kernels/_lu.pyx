@@ -4,8 +4,8 @@ from numpy cimport ndarray
 
 from ._types cimport lapack_t, blas_int, complex64_t, complex128_t
 from ._layout cimport (
-    Slices, slices, at, load_slice, load_slice_t, store_slice, store_slice_t, zero_on_diagonal, fill_nan, batch_size,
-    aligned, empty, real_of, new,
+    Slices, slices, at, leads, load_slice, load_slice_t, store_slice, store_slice_t, zero_on_diagonal, fill_nan,
+    all_finite, batch_size, aligned, empty, real_of, new,
 )
 from ._lanes cimport lane_fn, of_type, codes_pointer, plan_lanes, run_lanes, OP_LU, OP_TRIANGULAR
 from ._lapack_solve cimport getrf, getrs
@@ -175,13 +175,17 @@ cdef int lu_solve_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcept nog
         if not j < ipiv[j] <= n:
             return BAD_PIVOT
     # The factors must be read by columns; only then do they serve in place.
-    if op.a.rs == <cnp.npy_intp>item and op.a.cs >= op.a.rs * n and op.a.cs % <cnp.npy_intp>item == 0:
+    if op.a.rs == <cnp.npy_intp>item and leads(op.a.cs, n, item):
         a = <lapack_t *>at(&op.a, i)
         ld = op.a.cs // <cnp.npy_intp>item
     else:
         load_slice_t[lapack_t](&op.a, i, ws)
     cdef int info = zero_on_diagonal[lapack_t](a, n, ld)
     if info != 0:
+        # A search for pivots that meets NaN may settle for a zero.
+        load_slice_t[lapack_t](&op.a, i, ws)
+        if not all_finite[lapack_t](ws, n * n):
+            info = 0
         fill_nan[lapack_t](&op.out, i, ws)
         return info
     if k >= MANY:

@@ -3,6 +3,7 @@
 A row-major matrix is its transpose to LAPACK: a general system is solved with the transposed factors,
 a symmetric one is itself, and a Hermitian one is its conjugate, solved for conjugated right-hand sides.
 """
+from libc.math cimport fabs
 cimport numpy as cnp
 from numpy cimport ndarray
 
@@ -46,7 +47,7 @@ cdef inline size_t solve_workspace(const SolveOp *op, size_t item) noexcept nogi
 
 
 cdef inline bint read_part_is_finite(const SolveOp *op, Py_ssize_t i, lapack_t *a) noexcept nogil:
-    """Whether the entries of slice i that the structure reads are finite; overwrites `a`."""
+    """Whether the entries of slice i that the structure reads are finite; leaves the others of `a` zero."""
     cdef Py_ssize_t n = op.a.m, r, c
     load_slice[lapack_t](&op.a, i, a)
     for r in range(n):
@@ -57,6 +58,26 @@ cdef inline bint read_part_is_finite(const SolveOp *op, Py_ssize_t i, lapack_t *
     return all_finite[lapack_t](a, n * n)
 
 
+cdef inline lapack_t quotient(lapack_t x, lapack_t d) noexcept nogil:
+    """x / d; complex numbers by Smith's formula, because squares of the parts of d may leave the range."""
+    cdef lapack_t q
+    if lapack_t is float or lapack_t is double:
+        return x / d
+    else:
+        q = d
+        if fabs(d.real) >= fabs(d.imag):
+            q.real = d.imag / d.real
+            q.imag = d.real + d.imag * q.real
+            d.real = (x.real + x.imag * q.real) / q.imag
+            d.imag = (x.imag - x.real * q.real) / q.imag
+        else:
+            q.real = d.real / d.imag
+            q.imag = d.real * q.real + d.imag
+            d.real = (x.real * q.real + x.imag) / q.imag
+            d.imag = (x.imag * q.real - x.real) / q.imag
+        return d
+
+
 cdef inline int solve_diagonal(lapack_t *a, Py_ssize_t n, lapack_t *x, Py_ssize_t k) noexcept nogil:
     cdef Py_ssize_t r, c
     for r in range(n):
@@ -64,7 +85,7 @@ cdef inline int solve_diagonal(lapack_t *a, Py_ssize_t n, lapack_t *x, Py_ssize_
             return r + 1
     for c in range(k):
         for r in range(n):
-            x[c * n + r] = x[c * n + r] / a[r * n + r]
+            x[c * n + r] = quotient[lapack_t](x[c * n + r], a[r * n + r])
     return 0
 
 
@@ -98,6 +119,11 @@ cdef int solve_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcept nogil:
     if n == 0:
         return 0
     load_slice[lapack_t](&op.a, i, ws)
+    # Symmetric elimination may divide infinities away. Only the read part counts; the rest is zero afterwards.
+    if (POSITIVE <= op.structure <= HERMITIAN and not all_finite[lapack_t](ws, n * n)
+            and not read_part_is_finite[lapack_t](op, i, ws)):
+        fill_nan[lapack_t](&op.out, i, ws)
+        return 0
     if op.structure == GENERAL and k >= MANY:
         info = getrf[lapack_t](n, n, ws, n, ipiv)
         if info == 0:

@@ -42,20 +42,19 @@ cdef int solve_triangular_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noex
     cdef char trans = b'N' if plain else b'T' if op.trans < 2 else b'C'
     cdef char uplo = b'L' if op.lower != by_rows else b'U'
     cdef char diag = b'U' if op.unit else b'N'
-    cdef int info = 0
+    # Not left to trtrs: OpenBLAS overlooks a zero beside a NaN.
+    cdef int info = 0 if op.unit else zero_on_diagonal[lapack_t](a, n, ld)
     if right:
         load_slice[lapack_t](&op.b, i, x)
     else:
         load_slice_t[lapack_t](&op.b, i, x)
     if conjugate:
         conj_all[lapack_t](x, n * k)
-    if not right:
-        info = trtrs[lapack_t](uplo, trans, diag, n, k, a, ld, x, max(n, 1))
-    elif not op.unit:
-        info = zero_on_diagonal[lapack_t](a, n, ld)
-    if right and info == 0:
+    if info == 0 and right:
         trsm_right[lapack_t](uplo, trans, diag, k, n, a, ld, x, k)
-    if info != 0:
+    elif info == 0:
+        trtrs[lapack_t](uplo, trans, diag, n, k, a, ld, x, max(n, 1))
+    else:
         load_slice[lapack_t](&op.a, i, ws)
         clear_triangle[lapack_t](op.lower, n, ws)
         if not all_finite[lapack_t](ws, n * n):

@@ -3,9 +3,11 @@ import operator
 
 import numpy as np
 
-from .._kernels._lanes import is_ready
+from .._kernels._lanes import is_ready, lapack_limit
 from ._errors import LinAlgError
 
+_LAPACK_LIMIT = lapack_limit()
+_MOST_AXES = 64         # of a NumPy array
 KERNEL_DTYPES = tuple(np.dtype(c) for c in "fdFD")
 _SUPPORTED = "float32, float64, complex64 and complex128 (bool and integers become float64, float16 float32)"
 
@@ -59,9 +61,13 @@ def check_lanes(fn, n):
 
 def check_choice(fn, name, value, choices):
     """Refuse a value that is none of `choices`."""
-    if value not in choices:
-        known = ", ".join(repr(c) for c in choices)
-        raise ValueError(f"{fn}: {name} must be one of {known}, got {value!r}")
+    try:
+        known = value in choices
+    except TypeError:       # not hashable
+        known = False
+    if not known:
+        listed = ", ".join(repr(c) for c in choices)
+        raise ValueError(f"{fn}: {name} must be one of {listed}, got {value!r}")
 
 
 def as_matrix(fn, a, errors="raise", lanes=None, square=False, name="a"):
@@ -75,7 +81,14 @@ def as_matrix(fn, a, errors="raise", lanes=None, square=False, name="a"):
         raise LinAlgError(f"{fn}: argument '{name}' must have at least two dimensions, got shape {shape}")
     if square and shape[-1] != shape[-2]:
         raise LinAlgError(f"{fn}: argument '{name}' must be a stack of square matrices, got shape {shape}")
+    if shape[-1] > _LAPACK_LIMIT or shape[-2] > _LAPACK_LIMIT:
+        raise _uncountable(fn, name, shape)
     return a
+
+
+def _uncountable(fn, name, shape):
+    return ValueError(f"{fn}: a matrix of shape {shape} as argument '{name}' has more than LAPACK's "
+                      f"{_LAPACK_LIMIT} rows or columns")
 
 
 def as_system(fn, a, b, errors="raise", lanes=None, square=True, names=("a", "b")):
@@ -96,6 +109,8 @@ def as_system(fn, a, b, errors="raise", lanes=None, square=True, names=("a", "b"
     if bshape[-core] != ashape[-2]:
         raise ValueError(f"{fn}: argument '{names[1]}' has {bshape[-core]} rows, expected the {ashape[-2]} of "
                          f"'{names[0]}'; shapes are {ashape} and {bshape}")
+    if bshape[-1] > _LAPACK_LIMIT:
+        raise _uncountable(fn, names[1], bshape)
     batch = broadcast(fn, ashape[:-2], bshape[:-core], names)
     tail = (ashape[-1],) if core == 1 else (ashape[-1], bshape[-1])
     return a, b, batch + tail
@@ -131,10 +146,12 @@ def broadcast(fn, s, t, names):
     """The common batch shape of two operands."""
     if s == t or not t:
         return s
-    try:
-        return np.broadcast_shapes(s, t)
-    except ValueError:
-        raise ValueError(f"{fn}: batch shapes {s} of '{names[0]}' and {t} of '{names[1]}' do not broadcast") from None
+    # np.broadcast_shapes knows no more than 32 axes.
+    n = max(len(s), len(t))
+    pairs = list(zip((1,) * (n - len(s)) + s, (1,) * (n - len(t)) + t, strict=True))
+    if any(x != y and x != 1 and y != 1 for x, y in pairs):
+        raise ValueError(f"{fn}: batch shapes {s} of '{names[0]}' and {t} of '{names[1]}' do not broadcast")
+    return tuple(y if x == 1 else x for x, y in pairs)
 
 
 def check_out(fn, out, shape, dtype, inputs, name="out"):
@@ -178,7 +195,7 @@ def real_dtype(dtype):
 
 def transposition(fn, trans):
     """0, 1 or 2 of a `trans` argument: the matrix, its transpose, its conjugate transpose."""
-    if isinstance(trans, str) or trans in (0, 1, 2):
+    if isinstance(trans, (str, int, np.integer)):
         code = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}.get(trans)
         if code is not None:
             return code
@@ -193,6 +210,8 @@ def as_pivots(fn, piv, lu):
     if p.ndim < 1 or p.shape[-1] != lu.shape[-1]:
         raise ValueError(f"{fn}: the pivots must have {lu.shape[-1]} entries for factors of shape {lu.shape}, "
                          f"got shape {p.shape}")
+    if p.ndim == _MOST_AXES:
+        raise ValueError(f"{fn}: the pivots have {p.ndim - 1} batch axes; the result can have at most {_MOST_AXES - 2}")
     if p.dtype == np.int32 and p.dtype.isnative and p.flags.aligned:
         return p
     narrow = p.astype(np.int32)
