@@ -46,6 +46,15 @@ def solution_ratio(a, x, b):
     return _worst(one_norm(b - a @ x), max(*a.shape[-2:], 1) * bound * eps(dtype))
 
 
+def inverse_ratio(a, x):
+    """|I - a x| / (|a| |x| n eps), worst slice: LAPACK's ratio of an inverse, which bounds its error."""
+    e = unit_scale(a)
+    dtype = x.dtype
+    a, x = scaled(a, e), scaled(x, -e)
+    n = a.shape[-1]
+    return _worst(one_norm(np.eye(n) - a @ x), max(n, 1) * one_norm(a) * one_norm(x) * eps(dtype))
+
+
 def orthogonality_ratio(q):
     """|Q^H Q - I| / (m eps), worst slice."""
     w = q.astype(wide(q.dtype))

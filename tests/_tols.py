@@ -44,6 +44,11 @@ def gauge_tie(dtype):
     return eps(dtype) ** 0.5
 
 
+def largest_multiplier(dtype):
+    """Bound on the entries of L under partial pivoting; LAPACK compares complex pivots by |re| + |im|."""
+    return (2 ** 0.5 if np.dtype(dtype).kind == "c" else 1.0) * (1 + 4 * eps(dtype))
+
+
 PIN_SECONDS = 1e-6          # pinning the BLAS to one thread and releasing it again
 INTERRUPT_SECONDS = 1.0     # from the signal to KeyboardInterrupt
 SLAB_WASTE = 0.2            # share of a workspace slab that nobody asked for
