@@ -52,11 +52,16 @@ def difference_error(dtype):
 
 
 def cofactor_condition(dtype):
-    """Condition number up to which cofactors come from LU: eps^-0.4.
+    """Condition number, in the Frobenius norm, up to which cofactors come from LU: eps^-0.4.
 
     Their derivative then loses at most eps^0.6 to cancellation; beyond it an SVD is taken, which loses nothing.
     """
     return eps(dtype) ** -0.4
+
+
+def moderate_exponent(dtype):
+    """Powers of two that may multiply numbers of order one without a thought: half of the range."""
+    return -int(np.finfo(dtype).minexp) // 2
 
 
 def exponent_range(dtype):

@@ -20,10 +20,10 @@ def cholesky_tangent(da, c):
 
 
 def cholesky_cotangent(gc, c):
-    """gA = herm(L^-H Phi(L^H gL) L^-1), full and Hermitian."""
+    """gA = herm(L^-H Phi(L^H gL) L^-1), full and Hermitian; Phi sees only the lower triangle of gL."""
     scale = factored.binary_scale(c)
     unit = c / scale
-    inner = xp.solve_triangular(unit, factored.half_lower(xp.H(unit) @ xp.tril(gc)), lower=True, trans=2)
+    inner = xp.solve_triangular(unit, factored.half_lower(xp.H(unit) @ gc), lower=True, trans=2)
     return xp.herm(factored.right_solve(inner, unit, lower=True)) / scale
 
 
@@ -33,7 +33,7 @@ def _lower(x, upper):
 
 
 def _given(x, upper):
-    """A lower factor (tangent, cotangent) as the caller's kind; `_lower` without the mask, its own inverse."""
+    """A factor (tangent, cotangent) of the caller's kind as a lower one, and back; nothing is masked."""
     return xp.H(x) if upper else x
 
 
@@ -56,7 +56,7 @@ def _cholesky_ex_forward(args, kw):
 
 def _cholesky_jvp(call, tangents):
     upper = call.kw.get("upper", False)
-    dc = _given(cholesky_tangent(tangents[0], _lower(call.outputs[0], upper)), upper)
+    dc = _given(cholesky_tangent(tangents[0], _given(call.outputs[0], upper)), upper)
     return (dc, *(None for _ in call.outputs[1:]))
 
 
@@ -64,7 +64,7 @@ def _cholesky_vjp(call, cotangents, needs):
     upper = call.kw.get("upper", False)
     if cotangents[0] is None:
         return (None,), None
-    return (cholesky_cotangent(_lower(cotangents[0], upper), _lower(call.outputs[0], upper)),), None
+    return (cholesky_cotangent(_given(cotangents[0], upper), _given(call.outputs[0], upper)),), None
 
 
 def _cholesky_solve_forward(args, kw):

@@ -24,7 +24,7 @@ class Cofactors:
 
     batch: tuple
     rows: np.ndarray
-    regular: np.ndarray
+    regular: np.ndarray | slice
     inverse: np.ndarray
     det: tuple
     other: np.ndarray
@@ -39,12 +39,24 @@ _RUN = 64       # mantissas whose product stays in range in any dtype
 
 def _scaled(x, exponent):
     """x 2^exponent, for real or complex x; infinite in silence where that is out of range, as det itself is."""
+    if _moderate(exponent, x.dtype):
+        return x * _power(exponent, x.dtype)
     with np.errstate(over="ignore"):
         if not np.iscomplexobj(x):
             return np.ldexp(x, exponent)
         out = np.empty(np.broadcast_shapes(x.shape, exponent.shape), x.dtype)
         out.real, out.imag = np.ldexp(x.real, exponent), np.ldexp(x.imag, exponent)
         return out
+
+
+def _moderate(exponent, dtype):
+    """Whether 2^exponent is a normal number with room for a few factors of order one, everywhere."""
+    return np.max(np.abs(exponent), initial=0) < _tols.moderate_exponent(dtype)
+
+
+def _power(exponent, dtype):
+    """2^exponent in the real type of `dtype`."""
+    return np.ldexp(np.ones((), dtype).real, exponent)
 
 
 def _normalised(x):
@@ -103,15 +115,16 @@ def keep(a, lanes=None):
     batch, n = a.shape[:-2], a.shape[-1]
     a = _flat(a, batch, n)
     rows, wide = _row_exponents(a)
-    unit = _scaled(a, -rows[..., None])
+    unit = _scaled(a, -rows[..., None]) if rows.any() else a
     lu, piv = public("lu_factor")(unit, lanes=lanes)
     ones = np.broadcast_to(np.eye(n, dtype=a.dtype), a.shape)
     inverse = public("lu_solve")((lu, piv), ones, lanes=lanes, errors="nan")
     with np.errstate(all="ignore"):
-        condition = _norm(unit) * _norm(inverse)
-    finite = np.isfinite(a).all(axis=(-2, -1))
-    good = (condition <= _tols.cofactor_condition(a.dtype)) & ~wide | ~finite
-    regular, other = np.flatnonzero(good), np.flatnonzero(~good)
+        size = _norm(unit)
+        condition = size * _norm(inverse)
+    good = (condition <= _tols.cofactor_condition(a.dtype)) & ~wide | ~np.isfinite(size)
+    other = np.flatnonzero(~good)
+    regular = np.flatnonzero(good) if len(other) else slice(None)
     det = _pivot_product(lu[regular], piv[regular])
     value = np.empty(a.shape[0], a.dtype)
     value[regular] = _scaled(det[0], det[1] + rows[regular].sum(axis=-1))
@@ -146,7 +159,8 @@ def _row_exponents(a):
     top = np.where(np.any(size > 0, axis=-1, keepdims=True), top, 0)
     own = np.where(size > 0, exponent, top)
     wide = np.max(top - own, axis=-1, initial=0) > _tols.exponent_range(a.dtype)
-    return np.where(wide[:, None], own, top), wide
+    common = np.where(np.abs(top) < _tols.moderate_exponent(a.dtype) // 4, 0, top)
+    return np.where(wide[:, None], own, common), wide
 
 
 def _flat(a, batch, n):
@@ -155,7 +169,11 @@ def _flat(a, batch, n):
 
 
 def _norm(x):
-    return np.max(np.sum(np.abs(x), axis=-2), axis=-1, initial=0)
+    """The Frobenius norm of each slice."""
+    x = np.ascontiguousarray(x)
+    x = x.view(np.zeros((), x.dtype).real.dtype)
+    with np.errstate(all="ignore"):
+        return np.sqrt(np.einsum("bij,bij->b", x, x))
 
 
 # ------------------------------------------------------------------ the vocabulary
@@ -167,19 +185,29 @@ def _conj_transpose(x):
 @primitive
 def cofactor(a, *, kept):
     """adj(A)^H, the gradient of det: conj(det) A^-H, or conj(phase) U diag(prod of the other s) V^H."""
-    n = a.shape[-1]
-    out = np.empty((len(kept.rows), n, n), np.result_type(a.dtype, kept.inverse.dtype))
     power = kept.rows.sum(axis=-1, keepdims=True) - kept.rows
-    if len(kept.regular):
-        i, (mantissa, exponent) = kept.regular, kept.det
-        out[i] = _scaled(_conj_transpose(kept.inverse * mantissa[:, None, None]),
-                         (power[i] + exponent[:, None])[..., None])
-    if len(kept.other):
-        i, (u, s, vh) = kept.other, kept.svd
-        p, exponent = _common(_products_without(s))
-        c = u * (np.conj(kept.phase)[:, None] * p)[:, None, :] @ vh
-        out[i] = _scaled(c, (power[i] + exponent[:, None])[..., None])
-    return out.reshape(a.shape)
+    i, (mantissa, exponent) = kept.regular, kept.det
+    regular = _times_number(_conj_transpose(kept.inverse), np.conj(mantissa), power[i] + exponent[:, None])
+    if not len(kept.other):
+        return regular.reshape(a.shape)
+    i, (u, s, vh) = kept.other, kept.svd
+    p, exponent = _common(_products_without(s))
+    other = u * (np.conj(kept.phase)[:, None] * p)[:, None, :] @ vh
+    return _together(kept, regular, _scaled(other, (power[i] + exponent[:, None])[..., None])).reshape(a.shape)
+
+
+def _times_number(x, mantissa, exponent):
+    """mantissa 2^exponent x, one mantissa for a slice and one exponent for a row."""
+    if _moderate(exponent, x.dtype):
+        return x * (mantissa[:, None] * _power(exponent, x.dtype))[..., None]
+    return _scaled(x * mantissa[:, None, None], exponent[..., None])
+
+
+def _together(kept, regular, other):
+    """The slices of either kind in their places."""
+    out = np.empty((len(kept.rows), *regular.shape[1:]), np.result_type(regular, other))
+    out[kept.regular], out[kept.other] = regular, other
+    return out
 
 
 @cofactor.rule
@@ -197,27 +225,24 @@ def cofactor_tangent(a, da, *, kept):
     """
     n = a.shape[-1]
     flat = _flat(np.broadcast_to(da, (*kept.batch, n, n)), kept.batch, n)
-    out = np.empty(flat.shape, np.result_type(flat.dtype, kept.inverse.dtype))
     size = np.max(np.abs(flat), axis=(-2, -1), initial=0)
     shift = np.frexp(np.where(np.isfinite(size), size, 1))[1] - kept.rows.min(axis=-1, initial=np.iinfo(np.int32).max)
     unit = _scaled(flat, (-shift[:, None] - kept.rows)[..., None])
     power = kept.rows.sum(axis=-1, keepdims=True) - kept.rows + shift[:, None]
-    if len(kept.regular):
-        i, x, (mantissa, exponent) = kept.regular, kept.inverse, kept.det
-        xd = x @ unit[i]
-        trace = np.trace(xd, axis1=-2, axis2=-1)[:, None, None]
-        moved = mantissa[:, None, None] * (trace * x - xd @ x)
-        out[i] = _scaled(_conj_transpose(moved), (power[i] + exponent[:, None])[..., None])
-    if len(kept.other):
-        i, (u, s, vh) = kept.other, kept.svd
-        m = _conj_transpose(u) @ unit[i] @ _conj_transpose(vh)
-        p, exponent = _pair_products(s)
-        core = -p * m
-        j = np.arange(n)
-        core[:, j, j] = (p @ np.diagonal(m, axis1=-2, axis2=-1)[..., None])[..., 0]
-        moved = u @ (kept.phase[:, None, None].conj() * _conj_transpose(core)) @ vh
-        out[i] = _scaled(moved, (power[i] + exponent[:, None])[..., None])
-    return out.reshape(da.shape)
+    i, x, (mantissa, exponent) = kept.regular, kept.inverse, kept.det
+    xd = x @ unit[i]
+    moved = np.trace(xd, axis1=-2, axis2=-1)[:, None, None] * x - xd @ x
+    regular = _times_number(_conj_transpose(moved), np.conj(mantissa), power[i] + exponent[:, None])
+    if not len(kept.other):
+        return regular.reshape(da.shape)
+    i, (u, s, vh) = kept.other, kept.svd
+    m = _conj_transpose(u) @ unit[i] @ _conj_transpose(vh)
+    p, exponent = _pair_products(s)
+    core = -p * m
+    j = np.arange(n)
+    core[:, j, j] = (p @ np.diagonal(m, axis1=-2, axis2=-1)[..., None])[..., 0]
+    other = u @ (kept.phase[:, None, None].conj() * _conj_transpose(core)) @ vh
+    return _together(kept, regular, _scaled(other, (power[i] + exponent[:, None])[..., None])).reshape(da.shape)
 
 
 def _pair_products(s):

@@ -5,6 +5,7 @@ Vocabulary too: every function here either decides on plain numbers or is writte
 import numpy as np
 
 from . import _xp as xp
+from ._dual import linear
 from ._policy import NotDifferentiableError
 
 _TRANSPOSED = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
@@ -75,6 +76,11 @@ def distinct(x):
 def positions(mask):
     """Decision: the flat positions where a mask holds."""
     return np.flatnonzero(mask)
+
+
+def no_residual(x):
+    """Decision: a zero for each slice of x, (..., 1, 1), in its real type."""
+    return np.zeros((*x.shape[:-2], 1, 1), np.zeros((), x.dtype).real.dtype)
 
 
 def joint_norm(*xs):
@@ -149,6 +155,10 @@ def right_solve(x, a, *, lower, trans=0):
     return xp.T(xp.solve_triangular(a, xp.T(x), lower=lower, trans=1))
 
 
+@linear
 def half_lower(x):
     """The strict lower triangle and half the real part of the diagonal: the L of L + L^H for Hermitian x."""
-    return xp.tril(x, k=-1) + xp.diag_embed(xp.real(xp.diagonal(x)) * 0.5)
+    out = np.tril(x)
+    i = np.arange(x.shape[-1])
+    out[..., i, i] = out[..., i, i].real * 0.5
+    return out

@@ -1,6 +1,7 @@
 """Derivatives of lu, lu_factor, lu_factor_ex (the permutation is held fixed) and lu_solve."""
 from . import _factored as factored
 from . import _xp as xp
+from ._dual import plus
 from ._forward import public
 from ._table import Capability, Record, register
 
@@ -67,18 +68,16 @@ def lu_tangents(da, l, u):
 
 def lu_cotangent(gl, gu, l, u):
     """Cotangent of the permuted matrix, the adjoint of `lu_tangents`; gl or gu may be None."""
-    r, m, n = _lead(l, u), l.shape[-2], u.shape[-1]
+    r = _lead(l, u)
     scale = factored.binary_scale(u)
     unit = u / scale
-    gs = xp.zeros_like(u, shape=(*u.shape[:-2], m, r))
-    gk = xp.zeros_like(u, shape=(*u.shape[:-2], m, n))
-    if gl is not None:
-        gs = gs + _times_adjoint(l, xp.tril(gl, k=-1) / scale)[..., :r]
-    if gu is not None:
-        gk = _widened(xp.triu(gu), m, -2)
-        gs = gs - gk @ xp.H(unit[..., :r, :])
+    # Only the strict lower triangles of gL and of gS count; that of gL sees no other entries through M^H.
+    gs = None if gl is None else _times_adjoint(l, gl / scale)[..., :r]
+    gk = None if gu is None else _widened(xp.triu(gu), l.shape[-2], -2)
+    if gk is not None:
+        gs = plus(gs, -(gk @ xp.H(unit[..., :r, :])))
     gs = factored.right_solve(xp.tril(gs, k=-1), unit[..., :r, :r], lower=False, trans=2)
-    return _solve_adjoint(l, gk + _widened(gs, n, -1))
+    return _solve_adjoint(l, plus(gk, _widened(gs, u.shape[-1], -1)))
 
 
 def _refuse_zero_pivots(name, u, m):

@@ -2,7 +2,7 @@
 from .._lib import _tols
 from . import _factored as factored
 from . import _xp as xp
-from ._dual import join, level_of, primal_of, tangent_of
+from ._dual import join, level_of, plus, primal_of, tangent_of
 from ._forward import public
 from ._policy import Info, NotDifferentiableError
 from ._table import Capability, Record, register
@@ -25,9 +25,8 @@ def _twist(c):
 
 def _twist_adjoint(g):
     """The adjoint of `_twist`."""
-    turn = xp.skew(g)
-    low = xp.tril(turn, k=-1) * 2
-    return low + xp.diag_embed(xp.imag(xp.diagonal(turn)) * 1j) if xp.is_complex(g) else low
+    low = xp.tril(g - xp.H(g), k=-1)
+    return low + xp.diag_embed(xp.imag(xp.diagonal(g)) * 1j) if xp.is_complex(g) else low
 
 
 def _outside(x, q):
@@ -69,34 +68,49 @@ def qr_cotangent(gq, gr, q, r, rank):
     """
     scale = factored.binary_scale(r)
     r = r / scale
-    q1, q2, r11, r12, r22 = _blocks(q, r, rank)
-    gq1, gq2 = (None, None) if gq is None else (gq[..., :rank] / scale, gq[..., rank:] / scale)
-    gtwist = gouter = gc = None
-    ga2, lost = xp.zeros_like(q, shape=(*q.shape[:-1], r12.shape[-1])), ()
-    if gr is not None:
-        g11, g12, g22 = xp.triu(gr[..., :rank, :rank]), gr[..., :rank, rank:], gr[..., rank:, rank:]
-        gc = g11 @ xp.H(r11)
-        gtwist = -gc - g12 @ xp.H(r12)
-        ga2 = q1 @ g12 + q2 @ g22
-        gouter = q2 @ (r22 @ xp.H(g12) - g22 @ xp.H(r12))
-        free = rank < min(r.shape[-2:]) and (q.shape[-2] > rank + 1 or xp.is_complex(q))
-        lost = (xp.skew(r22 @ xp.H(g22)), *((g22,) if free else ()))
+    q1, _, r11, r12, _ = _blocks(q, r, rank)
+    gq = None if gq is None else gq / scale
+    gtwist = gouter = gc = ga2 = None
     if gq is not None:
-        gtwist = _sum(gtwist, xp.H(q1) @ gq1)
-        gouter = _sum(gouter, gq1 - q2 @ (xp.H(gq2) @ q1))
-        inside = xp.H(q2) @ gq2
-        turned = xp.skew(inside)
-        lost = (lost[0] + turned if lost else turned, *lost[1:], gq2 - q1 @ (xp.H(q1) @ gq2) - q2 @ inside)
-    gmoved = q1 @ _sum(gc, _twist_adjoint(gtwist))
-    outside = _outside(gouter, q1)
-    if outside is not None:
-        gmoved = gmoved + outside
-    ga1 = factored.right_solve(gmoved, r11, lower=False, trans=2)
+        gouter = gq[..., :rank]
+        gtwist = xp.H(q1) @ gouter
+    if gr is not None:
+        gc = xp.triu(gr[..., :rank, :rank]) @ xp.H(r11)
+        gtwist = plus(gtwist, -gc)
+    if gr is not None and r.shape[-1] > rank:
+        g12 = gr[..., :rank, rank:]
+        gtwist, ga2 = gtwist - g12 @ xp.H(r12), q1 @ g12
+    lost = ()
+    if q.shape[-1] > rank:
+        gouter, ga2, lost = _behind(gq, gr, q, r, rank, gouter, ga2)
+    gmoved = q1 @ plus(gc, _twist_adjoint(gtwist))
+    outside = None if gouter is None else _outside(gouter, q1)
+    ga1 = factored.right_solve(plus(gmoved, outside), r11, lower=False, trans=2)
+    if r.shape[-1] == rank:
+        return ga1, lost
+    if ga2 is None:
+        ga2 = xp.zeros_like(ga1, shape=(*ga1.shape[:-1], r.shape[-1] - rank))
     return xp.concatenate(ga1, ga2, axis=-1), lost
 
 
-def _sum(x, y):
-    return y if x is None else x + y
+def _behind(gq, gr, q, r, rank, gouter, ga2):
+    """What the columns Q2 behind the rank add: (gD, gA2, gauge parts); r and gq are scaled already."""
+    q1, q2, _, r12, r22 = _blocks(q, r, rank)
+    turned, lost = None, []
+    if gr is not None and r.shape[-1] > rank:
+        g12, g22 = gr[..., :rank, rank:], gr[..., rank:, rank:]
+        ga2 = ga2 + q2 @ g22
+        gouter = plus(gouter, q2 @ (r22 @ xp.H(g12) - g22 @ xp.H(r12)))
+        turned = xp.skew(r22 @ xp.H(g22))
+        if rank < min(r.shape[-2:]) and (q.shape[-2] > rank + 1 or xp.is_complex(q)):
+            lost.append(g22)
+    if gq is not None:
+        gq2 = gq[..., rank:]
+        inside, along = xp.H(q2) @ gq2, xp.H(q1) @ gq2
+        gouter = plus(gouter, -(q2 @ xp.H(along)))
+        turned = plus(turned, xp.skew(inside))
+        lost.append(gq2 - q1 @ along - q2 @ inside)
+    return gouter, ga2, lost if turned is None else [*lost, turned]
 
 
 # ------------------------------------------------------------------ slices of different rank
@@ -104,11 +118,11 @@ def _sum(x, y):
 def _ranks(r, opt):
     """Decision: for each slice the number of leading columns whose diagonal in R is not negligible.
 
-    A diagonal entry is compared with the norm of its own column, because scaling a column of A does not change Q.
+    A diagonal entry is compared with the largest of its own column, because scaling a column of A does not change Q.
     """
     k = min(r.shape[-2:])
     tol = _tols.derivative_rank(r.dtype, *r.shape[-2:]) if opt.rank_tol is None else opt.rank_tol
-    return factored.leading_run(xp.magnitude(xp.diagonal(r)), xp.base(xp.column_scale(xp.base(r)))[..., 0, :k] * tol)
+    return factored.leading_run(xp.magnitude(xp.diagonal(r)), xp.max_magnitude(r, axis=-2)[..., 0, :k] * tol)
 
 
 def _by_rank(rule, arrays, ranks, shapes):
@@ -122,7 +136,7 @@ def _by_rank(rule, arrays, ranks, shapes):
     for rank in different:
         where = factored.positions(ranks == rank)
         parts = rule(*(None if x is None else x[where] for x in flat), rank)
-        total = [_sum(t, xp.embed(y, shape=(ranks.size, *core), index=where))
+        total = [plus(t, xp.embed(y, shape=(ranks.size, *core), index=where))
                  for t, y, core in zip(total, parts, shapes, strict=True)]
     return [xp.reshape(x, shape=(*batch, *core)) for x, core in zip(total, shapes, strict=True)]
 
@@ -135,6 +149,8 @@ def _cotangent(gq, gr, q, r, opt):
     """Cotangent of A (in pivoted order) and diagnostics."""
     def rule(gq, gr, q, r, rank):
         ga, lost = qr_cotangent(gq, gr, q, r, rank)
+        if not lost:
+            return ga, factored.no_residual(q)
         size = factored.joint_norm(None if gq is None else gq / factored.binary_scale(r), gr)
         off = factored.joint_norm(*lost)
         return ga, (off / xp.where(size > 0, size, 1))[..., None, None]
