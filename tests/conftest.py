@@ -44,6 +44,12 @@ def dtype(request):
     return np.dtype(request.param)
 
 
+@pytest.fixture(params=("float32", "complex128"))
+def either_dtype(request):
+    """A real and a complex, a single and a double type, for checks that depend on memory and not on arithmetic."""
+    return np.dtype(request.param)
+
+
 @pytest.fixture(params=LAYOUTS)
 def layout(request):
     """A function that puts an array into another memory layout."""
