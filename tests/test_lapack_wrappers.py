@@ -247,6 +247,15 @@ def trmm(r):
     return [(x, r.theirs("trmm", one, a, b, lower=1, trans_a=2, module=blas))]
 
 
+def blocked_qr(r):
+    a, c = r.normal(M, N), r.normal(M, NRHS)
+    v, t, x = a.copy(order="F"), r.array(N, N), c.copy(order="F")
+    assert r.ours("geqrt", M, N, N, v, M, t, N, r.array(N, N)) == 0
+    v_, t_, _ = r.theirs("geqrt", N, a)
+    assert r.ours("larfb", M, NRHS, N, v, M, t, N, x, M, r.array(NRHS, N), NRHS) is None
+    return [(v, v_), (np.triu(t), np.triu(t_)), (x, r.theirs("gemqrt", v_, t_, c)[0])]
+
+
 CASES = {
     "potrf": potrf, "potrs": potrs, "potri": potri, "getrf": getrf, "getri": getri, "gtsv": gtsv, "trtrs": trtrs,
     "getrs-N": getrs("N"), "getrs-T": getrs("T"), "getrs-C": getrs("C"),
@@ -254,6 +263,7 @@ CASES = {
     "hetrf-hetrs": indefinite("hetrf", "hetrs", Routines.hermitian, "hetrf", "hetrs"),
     "geqrf": geqrf, "orgqr": orgqr, "gelqf-orglq": lq, "geqp3": geqp3, "gesdd": gesdd, "gesvd": gesvd, "syevd": syevd,
     "syev": syev, "syevr": syevr, "geev": geev, "sygst": sygst, "trmm": trmm,
+    "geqrt-larfb": blocked_qr,
 }
 
 

@@ -145,3 +145,13 @@ def sygst(lapack_t tag, blas_int itype, char uplo, blas_int n, a, blas_int lda, 
 def trmm(lapack_t tag, char side, char uplo, char trans, char diag, blas_int m, blas_int n, a, blas_int lda, b,
          blas_int ldb):
     factor.trmm[lapack_t](side, uplo, trans, diag, m, n, <lapack_t *>data(a), lda, <lapack_t *>data(b), ldb)
+
+
+def geqrt(lapack_t tag, blas_int m, blas_int n, blas_int nb, a, blas_int lda, t, blas_int ldt, work):
+    return factor.geqrt[lapack_t](m, n, nb, <lapack_t *>data(a), lda, <lapack_t *>data(t), ldt, <lapack_t *>data(work))
+
+
+def larfb(lapack_t tag, blas_int m, blas_int n, blas_int k, v, blas_int ldv, t, blas_int ldt, c, blas_int ldc, work,
+          blas_int ldwork):
+    factor.larfb[lapack_t](m, n, k, <lapack_t *>data(v), ldv, <lapack_t *>data(t), ldt, <lapack_t *>data(c), ldc,
+                           <lapack_t *>data(work), ldwork)
