@@ -5,6 +5,7 @@ from ._kernels import _lu as _kernel
 from ._lib._errors import check_codes
 from ._lib._results import LUFactorExResult, LUFactorResult, LUResult
 from ._lib._validate import (
+    as_factors,
     as_matrix,
     as_pivots,
     as_system,
@@ -202,9 +203,7 @@ def lu_solve(lu_and_piv, b, trans=0, *, lanes=None, errors="raise", out=None):
     array([1., 1.])
     """
     fn = "lu_solve"
-    if not isinstance(lu_and_piv, (tuple, list)) or len(lu_and_piv) != 2:
-        raise TypeError(f"{fn}: argument 'lu_and_piv' must be a pair (lu, piv), got {type(lu_and_piv).__name__}")
-    lu, piv = lu_and_piv
+    lu, piv = as_factors(fn, lu_and_piv)
     lu, b, shape = as_system(fn, lu, b, errors, lanes, names=("lu", "b"))
     piv = as_pivots(fn, piv, lu)
     core = 1 if b.ndim == 1 else 2

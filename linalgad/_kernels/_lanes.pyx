@@ -2,7 +2,6 @@
 from cython.parallel cimport parallel, threadid
 cimport numpy as cnp
 from numpy cimport ndarray
-
 from ._types cimport blas_int
 
 cnp.import_array()
@@ -232,10 +231,9 @@ def lapack_limit():
 
 def is_ready(a):
     """Whether `a` is exactly an ndarray of a kernel dtype, aligned and in native byte order."""
-    cdef int t
     if type(a) is not ndarray or not cnp.PyArray_ISBEHAVED_RO(a):
         return False
-    t = cnp.PyArray_TYPE(a)
+    cdef int t = cnp.PyArray_TYPE(a)
     return t == cnp.NPY_DOUBLE or t == cnp.NPY_FLOAT or t == cnp.NPY_CDOUBLE or t == cnp.NPY_CFLOAT
 
 

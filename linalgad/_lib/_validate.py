@@ -202,6 +202,13 @@ def transposition(fn, trans):
     raise ValueError(f"{fn}: trans must be 0, 1, 2, 'N', 'T' or 'C', got {trans!r}")
 
 
+def as_factors(fn, pair):
+    """The two parts of an `lu_and_piv` argument."""
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+        raise TypeError(f"{fn}: argument 'lu_and_piv' must be a pair (lu, piv), got {type(pair).__name__}")
+    return pair
+
+
 def as_pivots(fn, piv, lu):
     """Row interchanges of `lu_factor` as int32; the kernel checks their range."""
     p = np.asarray(piv)
