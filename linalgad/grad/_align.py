@@ -68,3 +68,28 @@ def aligned_general(coupling, close):
             if fits and np.linalg.cond(r) * _tols.eps(r.dtype) < _tols.gauge_violation(r.dtype):
                 out[i][block] = r
     return out
+
+
+def aligned_null(u, v, da, null):
+    """Null singular vectors that diagonalise the perturbation: (u, v) with U0^H dA V0 diagonal and not negative.
+
+    The values that are zero become the singular values of dA between the complements of the other vectors. A slice
+    whose perturbation has not full rank there keeps the vectors it has.
+    """
+    if not null.any():
+        return u, v
+    u, v = u.copy(), v.copy()
+    for i in np.ndindex(null.shape[:-1]):
+        zero = null[i]
+        if not zero.any():
+            continue
+        wide = u.shape[-2] < v.shape[-2]
+        x, y, d = (v[i], u[i], da[i].conj().T) if wide else (u[i], v[i], da[i])
+        # y[:, zero] spans the whole null space on its side; on the other the complement of the rest is larger.
+        rest = x[:, ~zero]
+        moved = d @ y[:, zero]
+        moved = moved - rest @ (rest.conj().T @ moved)
+        left, size, right = public("svd")(moved, full_matrices=False)
+        if size[-1] > _tols.gauge_violation(size.dtype) * size[0]:
+            x[:, zero], y[:, zero] = left, y[:, zero] @ right.conj().T
+    return u, v

@@ -192,10 +192,12 @@ def _leaves(primals):
 
 
 def _array(x):
-    """An array in one of the four dtypes the kernels have; duals as they are."""
+    """An array in one of the four dtypes the kernels have, in native byte order; duals as they are."""
     if type(x) is Dual:
         return x
     x = np.asarray(x)
+    if not x.dtype.isnative:
+        x = x.astype(x.dtype.newbyteorder("="))
     if x.dtype.kind == "b":
         return x.astype(np.float64)
     return x.astype(np.float32) if x.dtype == np.float16 else x

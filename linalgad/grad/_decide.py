@@ -80,4 +80,6 @@ def zeros_like(x, shape=None):
 def pivots(x, tie):
     """Decision: in each column, the first row whose modulus is within the factor 1 - `tie` of the largest."""
     size = np.abs(base(x))
+    if not size.size:
+        return np.zeros((*size.shape[:-2], size.shape[-1]), int)
     return np.argmax(size >= (1 - tie) * np.max(size, axis=-2, keepdims=True, initial=0), axis=-2)

@@ -3,7 +3,7 @@ from .._lib import _tols
 from . import _gap
 from . import _spectral as spectral
 from . import _xp as xp
-from ._align import aligned
+from ._align import aligned, aligned_null
 from ._dual import join, level_of, primal_of, primitive, tangent_of
 from ._forward import public
 from ._table import Capability, Record, register
@@ -183,18 +183,20 @@ def _singular_sum(out, primals, tangents, *, factors, opt):
 
 
 def aligned_svd(da, u, s, vh, opt):
-    """(u, s, vh) with the basis of repeated non-zero values that diagonalises the perturbation `da`."""
+    """(u, s, vh) with the bases of repeated and of null values that diagonalise the perturbation `da`."""
     k = s.shape[-1]
     u1, u2 = _halves(u, k)
     v1, v2 = _halves(xp.H(vh), k)
     _, unit, _, _, null = _scaled(s, u.shape[-2], vh.shape[-1], opt)
+    if u2 is None and v2 is None:
+        u1, v1 = aligned_null(u1, v1, da, null)
     close = _gap.unresolved(unit)
     if close is not None:
         close &= ~(spectral.column(null) & spectral.row(null))
     r = aligned(xp.herm(xp.H(u1) @ da @ v1), close)
-    if r is None:
+    if r is None and not null.any():
         return u, s, vh
-    u1, v1 = spectral.settle_phases(u1 @ r, v1 @ r)
+    u1, v1 = spectral.settle_phases(*((u1, v1) if r is None else (u1 @ r, v1 @ r)))
     return _joined(u1, u2), s, xp.H(_joined(v1, v2))
 
 

@@ -178,13 +178,31 @@ def test_integers_and_views():
     assert g.shape == (3, 4, 4) and g.flags.writeable and g.flags.owndata
 
 
-@pytest.mark.parametrize("shape", [(0, 4, 3), (2, 0, 3), (2, 3, 0), (0, 0)])
-def test_empty(shape):
-    """Empty batches and cores give empty derivatives."""
-    a = np.zeros(shape)
-    outputs, slopes = grad.jvp(la.svd, (a,), (a,), full_matrices=False)
-    (g,) = grad.vjp(la.svd, a, full_matrices=False)[1](outputs)
-    assert g.shape == shape and [x.shape for x in slopes] == [x.shape for x in outputs]
+@pytest.mark.parametrize("name, shape", [
+    *(("svd", s) for s in [(0, 4, 3), (2, 0, 3), (2, 3, 0), (0, 0), (1, 1)]),
+    *((f, s) for f in ("eigh", "eig", "eigvals", "eigvalsh", "svdvals")
+      for s in [(0, 0), (2, 0, 0), (0, 3, 3), (1, 1)])])
+@pytest.mark.parametrize("dtype", ["float64", "complex64"])
+def test_empty_and_order_one(name, shape, dtype):
+    """Empty batches and cores, and matrices of order one, through every mode."""
+    a = np.ones(shape, dtype)
+    outputs, slopes = grad.jvp(name, (a,), (a,))
+    flat = outputs if isinstance(outputs, tuple) else (outputs,)
+    assert [x.shape for x in (slopes if isinstance(slopes, tuple) else (slopes,))] == [x.shape for x in flat]
+    cts = tuple(np.zeros_like(y) for y in flat)
+    (g,) = grad.vjp(name, a)[1](cts if len(cts) > 1 else cts[0])
+    (hess,) = grad.hvp(name, (a,), (a,), lambda o: tuple(0 * y for y in o) if isinstance(o, tuple) else 0 * o)
+    assert g.shape == hess.shape == shape and g.dtype == hess.dtype == dtype
+
+
+def test_byte_order_and_read_only_input():
+    """A swapped or read-only argument gives the same cotangent, in native byte order."""
+    ct = (A[0], None, None)
+    (want,) = grad.vjp(la.svd, A[0], gauge="project")[1](ct)
+    swapped = A[0].astype(">c16")
+    swapped.setflags(write=False)
+    (got,) = grad.vjp(la.svd, swapped, gauge="project")[1](ct)
+    assert np.array_equal(got, want) and got.dtype.isnative
 
 
 def test_forward_over_forward():

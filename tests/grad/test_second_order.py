@@ -80,3 +80,14 @@ def test_hessian_of_a_projector_with_ties_on_both_sides(dtype):
     rest = np.eye(4) - b
     inside = 6 * make.hermitian(rest @ w @ rest @ db @ rest - b @ w @ b @ db @ b)
     assert make.relative(got, polynomial - inside) <= rounding(dtype, 4, 10)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("shape", [(4, 4), (5, 4), (4, 6)])
+@pytest.mark.parametrize("s", [(2, 2, 0, 0), (3, 1, 1, 0), (0, 0, 0, 0)], ids=str)
+def test_hessian_at_null_singular_values(dtype, shape, s):
+    """sum s^2 = |A|^2 is smooth at any rank: twice the identity."""
+    rng = np.random.default_rng(25)
+    a, da = make.with_singular_values(rng, s, *shape, dtype), make.normal(rng, shape, dtype)
+    (got,) = grad.hvp(la.svdvals, (a,), (da,), lambda s: 2 * s)
+    assert make.relative(got, 2 * da) <= rounding(dtype, max(shape), KAPPA)
