@@ -32,7 +32,7 @@ def cotangent_scale(v, gv):
 
 
 def pair_scale(scale):
-    """c_i + c_j for column magnitudes c, (..., N, N); None (no test) for no magnitudes."""
+    """c_i + c_j for column magnitudes c, (..., N, N); 0 stays 0, which asks for no test."""
     return scale if isinstance(scale, int) else scale + xp.T(scale)
 
 
