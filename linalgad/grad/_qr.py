@@ -96,21 +96,19 @@ def qr_cotangent(gq, gr, q, r, rank):
 def _behind(gq, gr, q, r, rank, gouter, ga2):
     """What the columns Q2 behind the rank add: (gD, gA2, gauge parts); r and gq are scaled already."""
     q1, q2, _, r12, r22 = _blocks(q, r, rank)
-    turned, lost = None, []
+    lost = []
     if gr is not None and r.shape[-1] > rank:
         g12, g22 = gr[..., :rank, rank:], gr[..., rank:, rank:]
         ga2 = ga2 + q2 @ g22
         gouter = plus(gouter, q2 @ (r22 @ xp.H(g12) - g22 @ xp.H(r12)))
-        turned = xp.skew(r22 @ xp.H(g22))
         if rank < min(r.shape[-2:]) and (q.shape[-2] > rank + 1 or xp.is_complex(q)):
             lost.append(g22)
     if gq is not None:
         gq2 = gq[..., rank:]
         inside, along = xp.H(q2) @ gq2, xp.H(q1) @ gq2
         gouter = plus(gouter, -(q2 @ xp.H(along)))
-        turned = plus(turned, xp.skew(inside))
-        lost.append(gq2 - q1 @ along - q2 @ inside)
-    return gouter, ga2, lost if turned is None else [*lost, turned]
+        lost += [xp.skew(inside), gq2 - q1 @ along - q2 @ inside]
+    return gouter, ga2, lost
 
 
 # ------------------------------------------------------------------ slices of different rank
