@@ -1,6 +1,7 @@
 """Code in a process of its own: what an import, a fork or a signal does must not touch the suite's."""
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -21,8 +22,9 @@ def start(code, prelude=PRELUDE, **env):
     """A child that runs the code, with its output in a pipe; killed if it hangs."""
     environ = {k: v for k, v in os.environ.items() if k not in ("LINALGAD_LANES", "OMP_NUM_THREADS")} | env
     with subprocess.Popen([sys.executable, "-c", prelude + textwrap.dedent(code)], stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True, env=environ) as child:
-        watchdog = threading.Timer(TIMEOUT, child.kill)
+                          stderr=subprocess.PIPE, text=True, env=environ, start_new_session=True) as child:
+        # With its own children: a forked one that hangs would keep the pipes open.
+        watchdog = threading.Timer(TIMEOUT, os.killpg, (child.pid, signal.SIGKILL))
         watchdog.start()
         try:
             yield child
