@@ -41,6 +41,15 @@ template <class T> LG_FN pack<T> gather(const T *base, ipack<T> i) {
 #endif
 #endif
 
+// The same for a real or complex number of a tile: the real and the imaginary pack are neighbours.
+template <class V> LG_FN V gather_number(const V *base, typename traits<V>::I at) {
+    return gather((const typename traits<V>::scalar *)base, at);
+}
+template <class P> LG_FN cx<P> gather_number(const cx<P> *base, typename traits<P>::I at) {
+    const typename traits<P>::scalar *b = (const typename traits<P>::scalar *)base;
+    return {gather(b, at), gather(b + traits<P>::width, at)};
+}
+
 } // namespace
 } // namespace lg
 #endif

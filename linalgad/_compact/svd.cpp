@@ -8,6 +8,10 @@ namespace lg {
 namespace {
 
 // A tall matrix is first reduced to its triangle; a wide one is treated as its transpose, u and v exchanged.
+enum { graded_ratio = 256, sorted_rows = 64 };
+template <class P> struct work_sizes {
+    P *row, *column;
+};
 template <class V> struct svd_op {
     typedef typename traits<V>::real P;
     typedef typename traits<V>::I I;
@@ -16,7 +20,7 @@ template <class V> struct svd_op {
         const ptrdiff_t k = m < n ? m : n, l = m < n ? n : m;
         const ptrdiff_t out = flags & LG_VALUES ? 0 : flags & LG_COMPLETE ? l * l : l * k;
         const ptrdiff_t most = out > l * k ? out : l * k;
-        return 2 * l * k + most + 4 * k * k + out + 2 * basis<P>::elements(k) + 4 * (l + k) + (4 * kept_sweeps + 12) * k;
+        return 2 * l * k + most + 4 * k * k + out + 2 * basis<P>::elements(k) + 12 * (l + k) + (4 * kept_sweeps + 12) * k + 64;
     }
     struct work {
         int m, n; // of the tall matrix
@@ -24,11 +28,22 @@ template <class V> struct svd_op {
         tile<V> u, vh; // results
         reflectors<V> tall, left, right;
         basis<P> bu, bv;
-        const I *source;
+        const I *source, *row_place, *column_place; // places: of a row among the sorted ones; null where none is sorted
         const P *sign;
         const V *ju, *jv; // vectors of the triangle by columns, in order; null where they come from the QR iteration
-        V *qu, *qv;
+        V *qu, *qv, *spare;
     };
+    // Rows of q back to where they were before sorting.
+    template <int NB> LG_FN static void unsort(V *q, int rows, const I *place, V *spare) {
+        if (!place) return;
+        I lane;
+        lane_number(lane);
+        for (int i = 0; i < rows * NB; i++) spare[i] = q[i];
+        for (int i = 0; i < rows; i++) {
+            const I at = place[i] * I(NB * traits<V>::parts * traits<V>::width) + lane;
+            LG_UNROLL for (int c = 0; c < NB; c++) q[i * NB + c] = gather_number(spare + c, at);
+        }
+    }
     // Columns j to j + NB of u and rows of vh.
     template <int NB> LG_FN static void columns(const work &w, int j) {
         typedef typename traits<V>::scalar T;
@@ -53,6 +68,8 @@ template <class V> struct svd_op {
             for (int i = w.n * NB; i < w.m * NB; i++) w.qu[i] = V(0);
             back_transform<NB>(w.tall, w.qu);
         }
+        unsort<NB>(w.qu, w.m, w.row_place, w.spare);
+        unsort<NB>(w.qv, w.n, w.column_place, w.spare);
         if (!w.wide) {
             fix_phases<NB>(w.qu, w.m, phase);
             for (int i = 0; i < w.m; i++) LG_UNROLL for (int c = 0; c < NB; c++) w.u(i, j + c) = w.qu[i * NB + c];
@@ -73,8 +90,49 @@ template <class V> struct svd_op {
         V phase[1];
         for (int i = 0; i < w.m; i++) w.qu[i] = V(i == j);
         back_transform<1>(w.tall, w.qu);
+        unsort<1>(w.qu, w.m, w.row_place, w.spare);
         fix_phases<1>(w.qu, w.m, phase);
         for (int i = 0; i < w.m; i++) (w.wide ? w.vh(j, i) : w.u(i, j)) = w.qu[i];
+    }
+    LG_FN static void measure(const V *a, int m, int n, work_sizes<P> size) {
+        for (int i = 0; i < m; i++) size.row[i] = P(0);
+        for (int j = 0; j < n; j++) {
+            P most(0);
+            for (int i = 0; i < m; i++) {
+                const P x = absmax_(a[j * m + i]);
+                most = max_(most, x), size.row[i] = max_(size.row[i], x);
+            }
+            size.column[j] = most;
+        }
+    }
+    // Sorts the rows or columns of badly scaled matrices by falling size, so that the reduction keeps small singular
+    // values of graded matrices; `size` is destroyed, source[k] becomes the row that is k now and place its inverse.
+    LG_CALL static bool sort_sizes(P *size, int n, I *source, I *place) {
+        typedef decltype(lane_of(*source, 0)) S;
+        P least = size[0], most = size[0];
+        for (int i = 1; i < n; i++) least = min_(least, size[i]), most = max_(most, size[i]);
+        const auto graded = most > least * P(graded_ratio);
+        const P keep = select(graded, P(1), P(0)); // equal sizes stay in place
+        for (int i = 0; i < n; i++) size[i] = size[i] * keep;
+        sort_values<true>(size, source, n);
+        for (int k = 0; k < n; k++)
+            for (int l = 0; l < traits<V>::width; l++)
+                ((S *)(place + lane_of(source[k], l)))[l] = (S)k;
+        return any(graded);
+    }
+    // As above for the rows and columns of the m x n matrix at a; whether anything was sorted.
+    LG_CALL static bool sort_graded(V *a, int m, int n, V *spare, I *order, work_sizes<P> size) {
+        I *rows = order, *columns = order + m, *row_place = columns + n, *column_place = row_place + m;
+        const bool by_rows_too = sort_sizes(size.row, m, rows, row_place);
+        if (!(sort_sizes(size.column, n, columns, column_place) | by_rows_too)) return false;
+        I lane;
+        lane_number(lane);
+        const I number(traits<V>::parts * traits<V>::width);
+        for (int i = 0; i < m * n; i++) spare[i] = a[i];
+        for (int j = 0; j < n; j++)
+            for (int i = 0; i < m; i++)
+                a[j * m + i] = gather_number(spare, (columns[j] * I(m) + rows[i]) * number + lane);
+        return true;
     }
     // QR of the m x n matrix at a: its reflectors replace it, r (n x n) gets the triangle.
     LG_FN static void triangle(V *a, V *tau, int m, int n, V *r) {
@@ -107,6 +165,13 @@ template <class V> struct svd_op {
         V *first = m > n ? tall : s.a;
         for (int j = 0; j < n; j++)
             for (int i = 0; i < m; i++) first[j * m + i] = scale(t(i, j));
+        I *places = nullptr;
+        if (m <= sorted_rows && m > jacobi_most) {
+            const work_sizes<P> size{ws.take<P>(m), ws.take<P>(n)};
+            measure(first, m, n, size);
+            I *order = ws.take<I>(2 * (m + n));
+            if (sort_graded(first, m, n, pt, order, size)) places = order + m + n;
+        }
         if (m > n) triangle(tall, tall_tau, m, n, s.a);
         work w;
         w.ju = w.jv = nullptr;
@@ -144,7 +209,8 @@ template <class V> struct svd_op {
         w.left = {s.a, n, 0, n, n, s.left_tau};
         w.right = {s.right, n, 1, n - 1, n, s.right_tau};
         w.source = source, w.sign = sign;
-        w.qu = ws.take<V>(4 * m), w.qv = ws.take<V>(4 * n);
+        w.row_place = places, w.column_place = places ? places + m : nullptr;
+        w.qu = ws.take<V>(4 * m), w.qv = ws.take<V>(4 * n), w.spare = ws.take<V>(4 * m);
         V *pu = ws.take<V>(m * k), *pv = ws.take<V>(n * n);
         w.u = wide ? result(pv, c, 1, n, n) : result(pu, c, 1, m, k);
         w.vh = wide ? result(pu, c, 3, k, m) : result(pv, c, 3, n, n);
