@@ -36,6 +36,12 @@ cdef int solve_triangular_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noex
     cdef bint by_rows, right = k >= MANY
     cdef blas_int ld
     cdef lapack_t *a = operand[lapack_t](&op.a, i, ws, &by_rows, &ld)
+    if not by_rows:
+        # Another way through BLAS rounds differently, and the bits must not depend on the layout.
+        load_slice[lapack_t](&op.a, i, ws)
+        a = ws
+        by_rows = True
+        ld = max(n, 1)
     # The stored matrix is a^T where it lies by rows, and the system from the right is the transposed one.
     cdef bint plain = (op.trans == 0) == (by_rows == right)
     cdef bint conjugate = op.trans == 2 and plain
