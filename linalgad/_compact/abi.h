@@ -2,6 +2,7 @@
  *
  * A kernel treats up to `width` matrices of one shape at a time, wherever each lies in memory. It allocates nothing,
  * raises nothing, keeps no state, and reads every input before it writes any output, so outputs may overlay inputs.
+ * Results of a matrix whose info is not zero are not written.
  */
 #ifndef LINALGAD_COMPACT_ABI_H
 #define LINALGAD_COMPACT_ABI_H
@@ -20,7 +21,7 @@ typedef struct lg_call {
     ptrdiff_t m, n, k; /* core sizes; the list of operations in ops.def says what they mean */
     int count;         /* matrices in this pack, 1 .. width */
     int flags;         /* LG_LOWER and friends */
-    int *info;         /* [count]; 0, or LAPACK's info */
+    int *info;         /* [count]; 0, or what LAPACK's info would be, or 1 where the kernel leaves it to LAPACK */
     char *ws;          /* workspace(m, n, k, flags) bytes, aligned to 64 */
     lg_view x[LG_MAX_VIEWS];
 } lg_call;
@@ -34,7 +35,10 @@ enum {
     LG_RAW = 32,    /* qr: reflectors and tau instead of q and r */
     LG_VALUES = 64, /* qr: r alone; eigh, svd: no vectors */
     LG_CONJ_B = 128, /* matmul: the second factor is conjugated */
-    LG_TRANS_B = 256 /* matmul: the second factor is transposed */
+    LG_TRANS_B = 256, /* matmul: the second factor is transposed */
+    LG_POSITIVE = 512, /* qr: the diagonal of r is not negative */
+    LG_PERMUTE_L = 1024, /* lu: l with its rows in the order of the matrix, and no p */
+    LG_INDICES = 2048 /* lu: p as the row of l for each row of the matrix */
 };
 
 typedef struct lg_entry {

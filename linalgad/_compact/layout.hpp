@@ -20,6 +20,8 @@ struct part {
     int first, count;
 };
 
+LG_FN bool good(const part &c, int l) { return l < c.count && c.call->info[c.first + l] == 0; }
+
 // Workspace of a call, handed out from the front.
 struct arena {
     char *p;
@@ -213,7 +215,8 @@ LG_CALL tile<V> load(V *p, const part &c, int v, ptrdiff_t m, ptrdiff_t n, V *sp
 template <class V> LG_FN tile<V> result(V *p, const part &c, int v, ptrdiff_t m, ptrdiff_t n) {
     return ordered(p, order_of(c.call->x[v], m, n, traits<V>::parts * sizeof(typename traits<V>::scalar)), m, n);
 }
-// Writes a contiguous tile of m n numbers to operand v. `spare` and to_row as in load().
+// Writes a contiguous tile of m n numbers to operand v, except for matrices whose info is not zero. `spare` and to_row
+// as in load().
 template <class V>
 LG_CALL void store(tile<V> t, const part &c, int v, ptrdiff_t m, ptrdiff_t n, V *spare, const int *to_row = nullptr) {
     typedef traits<V> X;
@@ -225,12 +228,13 @@ LG_CALL void store(tile<V> t, const part &c, int v, ptrdiff_t m, ptrdiff_t n, V 
                         (o == by_columns && (t.rs == 1 || m == 1) && (t.cs == m || n == 1));
     T *dst[X::width];
     for (int l = 0; l < X::width; l++)
-        dst[l] = direct && l < c.count ? (T *)a.ptr[c.first + l] : (T *)((char *)spare + l * (m * n * item));
+        dst[l] = direct && good(c, l) ? (T *)a.ptr[c.first + l] : (T *)((char *)spare + l * (m * n * item));
     deinterleave((const typename X::real *)t.p, dst, m * n * X::parts);
     if (!direct)
         for (int l = 0; l < c.count; l++)
-            copy_strided<T, X::parts>(a.ptr[c.first + l], a.rs, a.cs, (const char *)dst[l], t.rs * item, t.cs * item, m, n,
-                                      to_row ? to_row + l * m : nullptr);
+            if (good(c, l))
+                copy_strided<T, X::parts>(a.ptr[c.first + l], a.rs, a.cs, (const char *)dst[l], t.rs * item, t.cs * item, m,
+                                          n, to_row ? to_row + l * m : nullptr);
 }
 // One number for each matrix, such as info: the element of matrix l of a pack of integers.
 template <class T> LG_FN typename bits<T>::I lane_of(const ipack<T> &x, int l) { return x.r[l]; }

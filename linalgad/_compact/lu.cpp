@@ -39,12 +39,50 @@ template <class V> struct lu_factor_op {
         store(a, c, 1, m, n, spare, as_lists(s.piv.position, m, ws, traits<V>::width));
         const lg_view &v = c.call->x[2];
         for (int l = 0; l < c.count; l++)
-            for (int k = 0; k < (m < n ? m : n); k++)
+            for (int k = 0; good(c, l) && k < (m < n ? m : n); k++)
                 *(int *)(v.ptr[c.first + l] + k * v.rs) = (int)lane_of(s.piv.swap[k], l);
     }
 };
 
+template <class V> struct lu_op {
+    static ptrdiff_t elements(ptrdiff_t m, ptrdiff_t n, ptrdiff_t, int) {
+        return 2 * m * n + larger(m, n) * n + m * m + n * n + lu_space<V>::elements(m) + m;
+    }
+    static void run(const part &c) {
+        typedef typename traits<V>::real P;
+        typedef typename traits<V>::scalar T;
+        const int m = (int)c.call->m, n = (int)c.call->n, k = m < n ? m : n, flags = c.call->flags;
+        arena ws{c.call->ws};
+        V *pa = ws.take<V>(m * n), *pf = ws.take<V>(m * n), *pl = ws.take<V>(m * k), *spare = ws.take<V>(m * n);
+        const lu_space<V> s(ws, m);
+        const tile<V> a = load(pa, c, 0, m, n, spare), u = result(pf, c, 2, k, n), l = ordered(pl, by_rows, m, k);
+        lu(a, u, m, n, s.mult, s.piv);
+        store_info(typename traits<V>::I(0), c); // a zero pivot leaves a valid factorisation
+        for (int i = 0; i < m; i++) {
+            const P p = s.piv.position[i];
+            for (int j = 0; j < k; j++)
+                l(i, j) = select(p > P(T(j)), a(i, j), select(p == P(T(j)), V(1), V(0)));
+        }
+        for (int i = 1; i < k; i++)
+            for (int j = 0; j < i; j++) u(i, j) = V(0);
+        const int *position = as_lists(s.piv.position, m, ws, traits<V>::width);
+        store(l, c, 1, m, k, spare, flags & LG_PERMUTE_L ? nullptr : position);
+        store(u, c, 2, k, n, spare);
+        if (flags & LG_PERMUTE_L) return;
+        const lg_view &v = c.call->x[3];
+        for (int at = 0; at < c.count; at++, position += m)
+            for (int i = 0; i < m; i++) {
+                char *p = v.ptr[c.first + at] + i * v.rs;
+                if (flags & LG_INDICES)
+                    *(ptrdiff_t *)p = position[i];
+                else
+                    for (int j = 0; j < m; j++) *(T *)(p + j * v.cs) = (T)(position[i] == j);
+            }
+    }
+};
+
 // From LAPACK's row exchanges, [W][n] lists: row i of the matrix went to position[i], and row k of the factors was row[k].
+// Sets info of a matrix whose pivots are no exchanges.
 LG_FN void read_swaps(const part &c, int v, int n, int *position, int *row, int width) {
     const lg_view &a = c.call->x[v];
     for (int l = 0; l < width; l++, position += n, row += n) {
@@ -52,6 +90,10 @@ LG_FN void read_swaps(const part &c, int v, int n, int *position, int *row, int 
         for (int k = 0; k < n; k++) row[k] = k;
         for (int k = 0; k < n; k++) {
             const int j = *(const int *)(p + k * a.rs), t = row[k];
+            if (j < k || j >= n) { // not an exchange
+                if (l < c.count) c.call->info[c.first + l] = 1;
+                continue;
+            }
             row[k] = row[j];
             row[j] = t;
         }
@@ -73,9 +115,9 @@ template <class V> struct lu_solve_op {
           *spare = ws.take<V>(n * larger(n, k));
         P *place = ws.take<P>(n);
         int *position = ws.take<int>(width * n), *row = ws.take<int>(width * n);
-        read_swaps(c, 1, n, position, row, width);
         tile<V> f = load(pf, c, 0, n, n, spare), x = result(px, c, 3, n, k);
         store_info(first_zero(f, n), c);
+        read_swaps(c, 1, n, position, row, width);
         if (flags & LG_TRANS) {
             tile<V> b = load(pb, c, 2, n, k, spare), a = load(pa, c, 0, n, n, spare, row);
             for (int l = 0; l < width; l++)
@@ -130,6 +172,22 @@ template <class V> struct inv_op {
     }
 };
 
+// 1 where a row is so large or small that products within the elimination may leave the range although the determinant
+// does not; the LAPACK lane scales such rows.
+template <class V> LG_FN typename traits<V>::I badly_scaled(tile<V> a, int n) {
+    typedef typename traits<V>::real P;
+    typedef typename traits<V>::I I;
+    typedef bits<typename traits<V>::scalar> B;
+    P low = P(B::row_huge), high = P(0);
+    for (int i = 0; i < n; i++) {
+        P most = absmax_(a(i, 0));
+        for (int j = 1; j < n; j++) most = max_(most, absmax_(a(i, j)));
+        low = min_(low, most);
+        high = max_(high, most);
+    }
+    return select((low >= P(B::row_tiny)) & (high <= P(B::row_huge)), I(0), I(1));
+}
+
 template <class V> struct det_op {
     static ptrdiff_t elements(ptrdiff_t, ptrdiff_t n, ptrdiff_t, int) { return 3 * n * n + 2 + lu_space<V>::elements(n); }
     static scaled_number<V> determinant(const part &c, arena &ws) {
@@ -137,8 +195,9 @@ template <class V> struct det_op {
         V *pa = ws.take<V>(n * n), *pf = ws.take<V>(n * n), *spare = ws.take<V>(n * n);
         const lu_space<V> s(ws, n);
         tile<V> f = ordered(pf, by_rows, n, n);
-        lu(load(pa, c, 0, n, n, spare), f, n, n, s.mult, s.piv);
-        store_info(typename traits<V>::I(0), c);
+        const tile<V> a = load(pa, c, 0, n, n, spare);
+        store_info(badly_scaled(a, n), c);
+        lu(a, f, n, n, s.mult, s.piv);
         return lu_determinant(f, n, s.piv.swap);
     }
     LG_FN static V value(scaled_number<V> d) { return times_power(d.m, d.e); }
@@ -166,6 +225,7 @@ template <class V> struct slogdet_op {
         const lg_view &v = c.call->x[2];
         for (int l = 0; l < c.count; l++) {
             typedef typename traits<V>::scalar T;
+            if (!good(c, l)) continue;
             // in double for float too: one number for each matrix
             const double log2 = 0.69314718055994530942;
             *(T *)v.ptr[c.first + l] = (T)(__builtin_log((double)lane_of(size, l)) + (double)lane_of(d.e, l) * log2);
@@ -177,6 +237,7 @@ template <class V> struct slogdet_op {
 } // namespace lg
 
 LG_REGISTER(lu_factor, lu_factor_op)
+LG_REGISTER(lu, lu_op)
 LG_REGISTER(lu_solve, lu_solve_op)
 LG_REGISTER(solve, solve_op)
 LG_REGISTER(inv, inv_op)

@@ -27,11 +27,10 @@ template <class V> struct qr_op {
         const int at = flags & LG_VALUES ? 1 : 2; // where r goes
         const tile<V> r = result(pr, c, at, columns, n);
         qr_triangle(a, r, columns, n);
-        if (at == 2) {
-            const tile<V> q = result(pq, c, 1, m, columns);
-            qr_form(a, tau, m, mn, q, columns);
-            store(q, c, 1, m, columns, spare);
-        }
+        const tile<V> q = at == 2 ? result(pq, c, 1, m, columns) : tile<V>{pq, 0, 0};
+        if (at == 2) qr_form(a, tau, m, mn, q, columns);
+        if (flags & LG_POSITIVE) qr_turn(r, columns, n, q, at == 2 ? m : 0);
+        if (at == 2) store(q, c, 1, m, columns, spare);
         store(r, c, at, columns, n, spare);
     }
 };

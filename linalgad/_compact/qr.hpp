@@ -98,6 +98,15 @@ template <class V> LG_FN void qr_triangle(tile<V> a, tile<V> r, int rows, int n)
     for (int i = 0; i < rows; i++)
         for (int j = 0; j < n; j++) r(i, j) = j < i ? V(0) : a(i, j);
 }
+// Makes the diagonal of r, which is real, not negative: row i of r turns with column i of q.
+template <class V> LG_FN void qr_turn(tile<V> r, int rows, int n, tile<V> q, int m) {
+    typedef typename traits<V>::real P;
+    for (int i = 0; i < rows && i < n; i++) {
+        const P sign = select(real_(r(i, i)) < P(0), P(-1), P(1));
+        for (int j = i; j < n; j++) r(i, j) = scale_(r(i, j), sign);
+        for (int j = 0; j < m; j++) q(j, i) = scale_(q(j, i), sign);
+    }
+}
 
 } // namespace
 } // namespace lg

@@ -11,6 +11,7 @@ from ._layout cimport (
     Slices, slices, load_slice, load_slice_t, store_slice, store_slice_t, operand, zero_on_diagonal, fill_nan,
     clear_triangle, all_finite, batch_size, aligned, conj, conj_all, empty, new,
 )
+from ._compact cimport Compact, add, compact_serves, run_compact, COMPACT_CHOLESKY, LG_OP_cholesky, LG_UPPER
 from ._lanes cimport lane_fn, of_type, codes_pointer, plan_lanes, run_lanes, OP_CHOLESKY, OP_TRIANGULAR
 from ._lapack_solve cimport potrf, potrs, potri
 
@@ -49,16 +50,23 @@ def cholesky(ndarray a, bint upper, out, lanes, info):
     """Factor stacks of Hermitian matrices; returns (factor, codes)."""
     cdef CholeskyOp op
     cdef int t = cnp.PyArray_TYPE(a)
-    cdef ndarray c = empty(a, 0, 0, 0, 0, t) if out is None else out
+    cdef ndarray x = empty(a, 0, 0, 0, 0, t) if out is None else out
     op.a = slices(a, 2, a, 2)
-    op.out = slices(c, 2, a, 2)
+    op.out = slices(x, 2, a, 2)
     op.upper = upper
     cdef lane_fn lane = of_type(t, <lane_fn>cholesky_lane[float], <lane_fn>cholesky_lane[double],
                                 <lane_fn>cholesky_lane[complex64_t], <lane_fn>cholesky_lane[complex128_t])
     cdef Py_ssize_t nb = batch_size(&op.a)
+    cdef Compact c
+    if compact_serves(&c, COMPACT_CHOLESKY, LG_OP_cholesky, t, op.a.m, lane, &op):
+        c.n = op.a.m
+        c.flags = LG_UPPER if upper else 0
+        add(&c, &op.a)
+        add(&c, &op.out)
+        return x, run_compact(&c, nb, square_workspace(&op.a, cnp.PyArray_ITEMSIZE(a)), lanes, codes_pointer(info))
     codes = run_lanes(lane, &op, nb, square_workspace(&op.a, cnp.PyArray_ITEMSIZE(a)),
                       plan_lanes(OP_CHOLESKY, op.a.m, nb, lanes), codes_pointer(info))
-    return c, codes
+    return x, codes
 
 
 cdef int cholesky_solve_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcept nogil:

@@ -10,6 +10,7 @@ from numpy cimport ndarray
 
 from ._types cimport lapack_t, blas_int, complex64_t, complex128_t
 from ._layout cimport Slices, slices, at, load_slice, batch_size, aligned, empty, real_of
+from ._compact cimport Compact, add, compact_serves, run_compact, COMPACT_LU, LG_OP_det, LG_OP_slogdet
 from ._lanes cimport lane_fn, of_type, plan_lanes, run_lanes, OP_LU
 from ._lapack_solve cimport getrf
 
@@ -206,6 +207,15 @@ def det(ndarray a, bint split, out, lanes):
     cdef lane_fn lane = of_type(t, <lane_fn>det_lane[float], <lane_fn>det_lane[double],
                                 <lane_fn>det_lane[complex64_t], <lane_fn>det_lane[complex128_t])
     cdef Py_ssize_t nb = batch_size(&op.a)
+    cdef Compact c
+    if compact_serves(&c, COMPACT_LU, LG_OP_slogdet if split else LG_OP_det, t, op.a.m, lane, &op):
+        c.n = op.a.m
+        add(&c, &op.a)
+        add(&c, &op.det)
+        if split:
+            add(&c, &op.log)
+        run_compact(&c, nb, det_workspace(&op.a, cnp.PyArray_ITEMSIZE(a)), lanes, NULL)
+        return d, logarithm
     run_lanes(lane, &op, nb, det_workspace(&op.a, cnp.PyArray_ITEMSIZE(a)),
               plan_lanes(OP_LU, op.a.m, nb, lanes), NULL)
     return d, logarithm

@@ -14,6 +14,8 @@ cdef enum Op:
     OP_CHOLESKY, OP_TRIANGULAR, OP_LU, OP_SOLVE, OP_INV, OP_QR, OP_EIGH, OP_EIGVALSH, OP_EIG, OP_EIGVALS
     OP_SVD, OP_SVDVALS, OP_COPY
 
+cdef int wanted_lanes(lanes) except -1
+cdef int useful_lanes(double work_ns, Py_ssize_t batch, int lanes) noexcept
 cdef Plan plan_lanes(int op, double order, Py_ssize_t batch, lanes) except *
 cdef object run_lanes(lane_fn fn, const void *op, Py_ssize_t batch, size_t ws_bytes, Plan plan, int *info)
 cdef char *pool_acquire(size_t bytes) noexcept nogil

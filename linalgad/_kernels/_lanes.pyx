@@ -285,20 +285,28 @@ def has_openmp():
     return bool(LG_OPENMP)
 
 
+cdef int wanted_lanes(lanes) except -1:
+    """Lanes a call asks for, by its keyword, the context or the default."""
+    if lanes is None:
+        lanes = _lanes_var.get()
+        return _default_lanes if lanes is None else lanes
+    return lanes
+
+
+cdef int useful_lanes(double work_ns, Py_ssize_t batch, int lanes) noexcept:
+    """Lanes worth opening: when each gets several times the cost of the parallel region."""
+    cdef double most = min(min(<double>lanes, <double>batch), work_ns / (2 * _region_ns))
+    return max(1, <int>most) if LG_OPENMP else 1
+
+
 cdef Plan plan_lanes(int op, double order, Py_ssize_t batch, lanes) except *:
     """Tier and lane count of a call on `batch` slices of geometric-mean order `order`.
 
-    Lanes are worth opening when each gets several times the cost of the parallel region. Threaded
-    BLAS wins when it fills more of the machine than whole slices can: it reaches about
+    Threaded BLAS wins when it fills more of the machine than whole slices can: it reaches about
     `wide_efficiency` of it from order `wide_n` on, whole slices leave idle lanes in the last round.
     """
     cdef Plan plan
-    cdef int n
-    if lanes is None:
-        lanes = _lanes_var.get()
-        n = _default_lanes if lanes is None else lanes
-    else:
-        n = lanes
+    cdef int n = wanted_lanes(lanes)
     plan.wide = False
     plan.lanes = 1
     if n == 1 or batch == 0:
@@ -311,9 +319,7 @@ cdef Plan plan_lanes(int op, double order, Py_ssize_t batch, lanes) except *:
             plan.wide = True
             return plan
     cdef double work = batch * (t.base_ns + t.cubic_ns * order * order * order)
-    cdef double most = min(<double>n, <double>batch)
-    most = min(most, work / (2 * _region_ns))
-    plan.lanes = max(1, <int>most) if LG_OPENMP else 1
+    plan.lanes = useful_lanes(work, batch, n)
     return plan
 
 

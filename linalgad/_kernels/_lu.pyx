@@ -1,4 +1,5 @@
 """LU with partial pivoting, and solving with its factors, a LAPACK call a slice."""
+from libc.math cimport sqrt
 cimport numpy as cnp
 from numpy cimport ndarray
 
@@ -6,6 +7,10 @@ from ._types cimport lapack_t, blas_int, complex64_t, complex128_t
 from ._layout cimport (
     Slices, slices, at, leads, load_slice, load_slice_t, store_slice, store_slice_t, zero_on_diagonal, fill_nan,
     all_finite, batch_size, aligned, empty, real_of, new,
+)
+from ._compact cimport (
+    Compact, add, compact_serves, run_compact, COMPACT_LU, LG_OP_lu, LG_OP_lu_factor, LG_OP_lu_solve,
+    LG_CONJ, LG_INDICES, LG_PERMUTE_L, LG_TRANS,
 )
 from ._lanes cimport lane_fn, of_type, codes_pointer, plan_lanes, run_lanes, OP_LU, OP_TRIANGULAR
 from ._lapack_solve cimport getrf, getrs
@@ -46,23 +51,36 @@ cdef int lu_factor_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcept no
 
 
 def lu_factor(ndarray a, out, lanes, info):
-    """Factor stacks of matrices; returns (lu, piv), lu stored by columns as LAPACK leaves it."""
+    """Factor stacks of matrices; returns (lu, piv), lu stored as the kernel leaves it, LAPACK by columns."""
     cdef LuOp op
     cdef int t = cnp.PyArray_TYPE(a)
     cdef ndarray lu, piv
     cdef int nd = cnp.PyArray_NDIM(a)
-    if out is None:
-        lu = empty(a, 2, 2, cnp.PyArray_DIM(a, nd - 1), cnp.PyArray_DIM(a, nd - 2), t)
-        lu = cnp.PyArray_SwapAxes(lu, nd - 2, nd - 1)
-        piv = empty(a, 2, 1, min(cnp.PyArray_DIM(a, nd - 2), cnp.PyArray_DIM(a, nd - 1)), 0, cnp.NPY_INT32)
-    else:
-        lu, piv = out
-    op.a = slices(a, 2, a, 2)
-    op.lu = slices(lu, 2, a, 2)
-    op.piv = slices(piv, 1, a, 2)
     cdef lane_fn lane = of_type(t, <lane_fn>lu_factor_lane[float], <lane_fn>lu_factor_lane[double],
                                 <lane_fn>lu_factor_lane[complex64_t], <lane_fn>lu_factor_lane[complex128_t])
+    cdef Compact c
+    op.a = slices(a, 2, a, 2)
+    cdef bint compact = compact_serves(&c, COMPACT_LU, LG_OP_lu_factor, t, sqrt(<double>op.a.m * op.a.n), lane, &op)
+    if out is None:
+        if compact:     # which leaves them by rows
+            lu = empty(a, 0, 0, 0, 0, t)
+        else:
+            lu = empty(a, 2, 2, op.a.n, op.a.m, t)
+            lu = cnp.PyArray_SwapAxes(lu, nd - 2, nd - 1)
+        piv = empty(a, 2, 1, min(op.a.m, op.a.n), 0, cnp.NPY_INT32)
+    else:
+        lu, piv = out
+    op.lu = slices(lu, 2, a, 2)
+    op.piv = slices(piv, 1, a, 2)
     cdef Py_ssize_t nb = batch_size(&op.a)
+    if compact:
+        c.m = op.a.m
+        c.n = op.a.n
+        add(&c, &op.a)
+        add(&c, &op.lu)
+        add(&c, &op.piv)
+        run_compact(&c, nb, lu_workspace(&op.a, cnp.PyArray_ITEMSIZE(a)), lanes, codes_pointer(info))
+        return lu, piv
     run_lanes(lane, &op, nb, lu_workspace(&op.a, cnp.PyArray_ITEMSIZE(a)),
               plan_lanes(OP_LU, (<double>op.a.m * op.a.n * min(op.a.m, op.a.n)) ** (1.0 / 3), nb, lanes),
               codes_pointer(info))
@@ -156,6 +174,18 @@ def lu(ndarray a, bint permute_l, bint p_indices, out, lanes):
     cdef lane_fn lane = of_type(t, <lane_fn>lu_lane[float], <lane_fn>lu_lane[double],
                                 <lane_fn>lu_lane[complex64_t], <lane_fn>lu_lane[complex128_t])
     cdef Py_ssize_t nb = batch_size(&op.a)
+    cdef Compact c
+    if compact_serves(&c, COMPACT_LU, LG_OP_lu, t, sqrt(<double>m * n), lane, &op):
+        c.m = m
+        c.n = n
+        c.flags = LG_PERMUTE_L if permute_l else LG_INDICES if p_indices else 0
+        add(&c, &op.a)
+        add(&c, &op.l)
+        add(&c, &op.u)
+        if not permute_l:
+            add(&c, &op.p)
+        run_compact(&c, nb, lu_workspace(&op.a, cnp.PyArray_ITEMSIZE(a)), lanes, NULL)
+        return p, l, u
     run_lanes(lane, &op, nb, lu_workspace(&op.a, cnp.PyArray_ITEMSIZE(a)),
               plan_lanes(OP_LU, (<double>m * n * k) ** (1.0 / 3), nb, lanes), NULL)
     return p, l, u
@@ -213,6 +243,17 @@ def lu_solve(ndarray lu, ndarray piv, ndarray b, tuple shape, trans, out, lanes)
     cdef lane_fn lane = of_type(t, <lane_fn>lu_solve_lane[float], <lane_fn>lu_solve_lane[double],
                                 <lane_fn>lu_solve_lane[complex64_t], <lane_fn>lu_solve_lane[complex128_t])
     cdef Py_ssize_t nb = batch_size(&op.out), item = cnp.PyArray_ITEMSIZE(lu)
-    codes = run_lanes(lane, &op, nb, lu_workspace(&op.a, item) + aligned(op.b.m * op.b.n * item),
+    cdef size_t ws_bytes = lu_workspace(&op.a, item) + aligned(op.b.m * op.b.n * item)
+    cdef Compact c
+    if op.b.n > 0 and compact_serves(&c, COMPACT_LU, LG_OP_lu_solve, t, op.a.m, lane, &op):
+        c.n = op.a.m
+        c.k = op.b.n
+        c.flags = 0 if op.trans == b'N' else LG_TRANS if op.trans == b'T' else LG_TRANS | LG_CONJ
+        add(&c, &op.a)
+        add(&c, &op.piv)
+        add(&c, &op.b)
+        add(&c, &op.out)
+        return x, run_compact(&c, nb, ws_bytes, lanes, NULL)
+    codes = run_lanes(lane, &op, nb, ws_bytes,
                       plan_lanes(OP_TRIANGULAR, op.a.m, nb, lanes), NULL)
     return x, codes

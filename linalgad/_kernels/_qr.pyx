@@ -7,12 +7,16 @@ triangular factors serve Q too have no such twin in LAPACK and load A by columns
 """
 cimport numpy as cnp
 from numpy cimport ndarray, npy_intp
+from libc.math cimport sqrt
 from libc.string cimport memcpy
 
 from ._types cimport lapack_t, blas_int, complex64_t, complex128_t
 from ._layout cimport (
     Slices, slices, load_slice, load_slice_t, store_slice, store_slice_t, fill_nan, identity, all_finite,
     at, batch_size, aligned, conj_all, empty,
+)
+from ._compact cimport (
+    Compact, add, compact_serves, run_compact, COMPACT_QR, LG_OP_qr, LG_COMPLETE, LG_POSITIVE, LG_RAW, LG_VALUES,
 )
 from ._lanes cimport lane_fn, of_type, plan_lanes, run_lanes, OP_QR
 from ._lapack_factor cimport gelqf, geqp3, geqrt, larfb, orglq, orgqr
@@ -273,6 +277,21 @@ def qr(ndarray a, mode, bint pivoting, bint positive, out, lanes):
         lane = of_type(t, <lane_fn>qr_lane[float], <lane_fn>qr_lane[double],
                        <lane_fn>qr_lane[complex64_t], <lane_fn>qr_lane[complex128_t])
     cdef Py_ssize_t nb = batch_size(&op.a)
-    run_lanes(lane, &op, nb, qr_workspace(&op, m, n, kq, cnp.PyArray_ITEMSIZE(a)),
+    cdef size_t ws_bytes = qr_workspace(&op, m, n, kq, cnp.PyArray_ITEMSIZE(a))
+    cdef Compact c
+    if not pivoting and k > 0 and compact_serves(&c, COMPACT_QR, LG_OP_qr, t, sqrt(<double>m * n), lane, &op):
+        c.m = m
+        c.n = n
+        c.flags = ((LG_RAW if op.raw else LG_COMPLETE if mode == "complete" else 0)
+                   | (0 if op.want_q or op.raw else LG_VALUES) | (LG_POSITIVE if positive else 0))
+        add(&c, &op.a)
+        if op.want_q:
+            add(&c, &op.q)
+        add(&c, &op.r)
+        if op.raw:
+            add(&c, &op.tau)
+        run_compact(&c, nb, ws_bytes, lanes, NULL)
+        return q, r, tau, p
+    run_lanes(lane, &op, nb, ws_bytes,
               plan_lanes(OP_QR, (<double>m * n * k) ** (1.0 / 3), nb, lanes), NULL)
     return q, r, tau, p

@@ -11,6 +11,10 @@ from ._layout cimport (
     Slices, slices, load_slice, load_slice_t, store_slice, store_slice_t, operand, fill_nan, clear_triangle, all_finite,
     zero_on_diagonal, batch_size, aligned, conj_all, new,
 )
+from ._compact cimport (
+    Compact, add, compact_serves, run_compact, COMPACT_TRIANGULAR, LG_OP_solve_triangular,
+    LG_CONJ, LG_TRANS, LG_UNIT, LG_UPPER,
+)
 from ._lanes cimport lane_fn, of_type, codes_pointer, plan_lanes, run_lanes, OP_TRIANGULAR
 from ._lapack_solve cimport trtrs
 from ._by_rows cimport MANY, trsm_right
@@ -92,6 +96,16 @@ def solve_triangular(ndarray a, ndarray b, tuple shape, bint lower, int trans, b
                                 <lane_fn>solve_triangular_lane[complex64_t],
                                 <lane_fn>solve_triangular_lane[complex128_t])
     cdef Py_ssize_t nb = batch_size(&op.out)
+    cdef Compact c
+    if op.b.n > 0 and compact_serves(&c, COMPACT_TRIANGULAR, LG_OP_solve_triangular, t, op.a.m, lane, &op):
+        c.n = op.a.m
+        c.k = op.b.n
+        c.flags = ((0 if lower else LG_UPPER) | (LG_UNIT if unit else 0) | (LG_TRANS if trans != 0 else 0)
+                   | (LG_CONJ if trans == 2 else 0))
+        add(&c, &op.a)
+        add(&c, &op.b)
+        add(&c, &op.out)
+        return x, run_compact(&c, nb, triangular_workspace(&op, cnp.PyArray_ITEMSIZE(a)), lanes, codes_pointer(info))
     codes = run_lanes(lane, &op, nb, triangular_workspace(&op, cnp.PyArray_ITEMSIZE(a)),
                       plan_lanes(OP_TRIANGULAR, op.a.m, nb, lanes), codes_pointer(info))
     return x, codes

@@ -3,7 +3,7 @@ import numpy as np
 import scipy
 
 from .._kernels import _lanes as _kernel
-from . import _blas, _lanes
+from . import _blas, _compact, _lanes
 from ._validate import check_choice
 
 
@@ -19,7 +19,7 @@ def show_config(mode="stdout"):
     -------
     dict or None
         Sections 'versions', 'blas' (SciPy's, which the kernels call: name, threading layer, threads),
-        'lanes' and 'workspace'; None if printed.
+        'lanes', 'compact' (SIMD kernels for small matrices) and 'workspace'; None if printed.
 
     Examples
     --------
@@ -32,6 +32,7 @@ def show_config(mode="stdout"):
         "versions": {"numpy": np.__version__, "scipy": scipy.__version__},
         "blas": {**_blas.describe(), "threads": _kernel.blas_threads()},
         "lanes": {"default": _lanes.get_lanes(), "usable cpus": _lanes.usable_cpus(), "openmp": _kernel.has_openmp()},
+        "compact": _compact.describe(),
         "workspace": _lanes.workspace_info()._asdict(),
     }
     if mode == "dicts":

@@ -1,0 +1,146 @@
+"""Measure up to which order the compact kernels beat LAPACK, for every tier this CPU has, and print or write the table.
+
+Usage: python benchmarks/tune_compact.py [--write] [--tiers avx512 avx2] [--rows cholesky lu]
+
+For each row of the table and each dtype, stacks are timed with the compact kernels serving all orders and with none.
+The crossover is the largest order up to which they win at every order tried. Rows and tiers that are not measured keep
+what the table has. Run it on a quiet machine.
+"""
+
+import argparse
+import os
+from pathlib import Path
+
+import _rounds
+import tune
+
+ORDERS = (2, 3, 4, 6, 8, 12, 16, 20, 24, 28, 32, 40, 48, 64)
+DTYPES = ("float32", "float64", "complex64", "complex128")
+ENTRIES = 1 << 18  # numbers in a stack
+FASTER = 0.97  # of LAPACK's time
+TABLE = Path(__file__).resolve().parents[1] / "linalgad" / "_lib" / "_compact_tiers.py"
+#: row of the table -> the calls that it serves
+CALLS = {
+    "cholesky": ("cholesky",),
+    "triangular": ("solve_triangular",),
+    "lu": ("lu", "solve", "inv", "det"),
+    "qr": ("qr",),
+    "eigh": ("eigh",),
+    "eigvalsh": ("eigvalsh",),
+    "svd": ("svd",),
+    "svdvals": ("svdvals",),
+}
+HEAD = '''"""Up to which order the compact kernels are the fastest: the table that benchmarks/tune_compact.py writes.
+
+By tier, row and dtype (float32, float64, complex64, complex128). One float64 slice of order n takes about
+`base_ns + cubic_ns n^3` on one thread. The order of an M x N matrix is sqrt(M N).
+"""
+
+'''
+
+
+def use(tier):
+    """Let the tier serve all orders; 'off' for LAPACK."""
+    from linalgad._kernels import _compact as kernel
+    from linalgad._lib._compact_tiers import ROWS
+
+    kernel.set_tier(tier, [((float("inf"),) * 4, 0.0, 0.0)] * len(ROWS))
+
+
+def times(row, n, dtype, tier):
+    """Nanoseconds for each matrix, all the calls of a row together: compact, LAPACK."""
+    import _peers
+    import inputs
+
+    import linalgad as la
+
+    batch = max(16, min(2048, ENTRIES // (n * n)))
+    total = [0.0, 0.0]
+    for op in CALLS[row]:
+        name, keywords = _peers.OUR_CALLS[op]
+        fun, args = getattr(la, name), inputs.make(op, (batch, n, n), dtype)
+
+        def with_tier(name, fun=fun, args=args, keywords=keywords):
+            use(name)
+            fun(*args, lanes=1, **keywords)
+
+        found = tune.shortest(lambda call=with_tier: call(tier), lambda call=with_tier: call("off"))
+        total = [t + f / batch for t, f in zip(total, found, strict=True)]
+    return total
+
+
+def crossover(row, dtype, tier):
+    """Largest order that the compact kernels win, and their times by order."""
+    most, found = 0, {}
+    for n in ORDERS:
+        compact, lapack = times(row, n, dtype, tier)
+        found[n] = compact / len(CALLS[row])
+        if compact > FASTER * lapack:
+            break
+        most = n
+    return most, found
+
+
+def fit(found):
+    """Coefficients base, cubic of the times of one matrix."""
+    import numpy as np
+    from scipy.optimize import nnls
+
+    n, t = np.array(list(found), float), np.array(list(found.values()))
+    (base, cubic), _ = nnls(np.stack([np.ones_like(n), n**3], axis=1) / t[:, None], np.ones_like(t))
+    return float(base), float(cubic)
+
+
+def measure(tiers, rows):
+    """The table of this machine, over that of the package."""
+    from linalgad._lib._compact_tiers import CROSSOVERS
+
+    table = {tier: dict(CROSSOVERS.get(tier, {})) for tier in dict.fromkeys([*CROSSOVERS, *tiers])}
+    for tier in tiers:
+        for row in rows:
+            most, cost = [], (0.0, 0.0)
+            for dtype in DTYPES:
+                order, found = crossover(row, dtype, tier)
+                most.append(order)
+                if dtype == "float64":
+                    cost = fit(found)
+            table[tier][row] = (tuple(most), *cost)
+            print(tier, row, *table[tier][row], flush=True)
+    return table
+
+
+def text(table):
+    """The module that holds the table."""
+    from linalgad._lib._compact_tiers import ROWS
+
+    names = ", ".join(f'"{row}"' for row in ROWS)
+    lines = [HEAD, f"ROWS = ({names})\n\nCROSSOVERS = {{\n"]
+    lines.append("    # tier: row: (largest order by dtype, base_ns, cubic_ns)\n")
+    for tier, rows in table.items():
+        lines.append(f'    "{tier}": {{\n')
+        for row in ROWS:
+            if row in rows:
+                most, base, cubic = rows[row]
+                lines.append(f'        "{row}": ({most}, {base:.1f}, {cubic:.3g}),\n')
+        lines.append("    },\n")
+    return "".join([*lines, "}\n"])
+
+
+def main(arguments=None):
+    """Measure, print, and write if asked to."""
+    from linalgad._kernels import _compact as kernel
+
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--tiers", nargs="+", default=kernel.tiers(), choices=kernel.tiers())
+    parser.add_argument("--rows", nargs="+", default=list(CALLS), choices=list(CALLS))
+    parser.add_argument("--write", action="store_true", help=f"replace {TABLE.name} of this source tree")
+    options = parser.parse_args(arguments)
+    found = text(measure(options.tiers, options.rows))
+    print(found)
+    if options.write:
+        TABLE.write_text(found)
+
+
+if __name__ == "__main__":
+    _rounds.set_environment(int(os.environ.get("OMP_NUM_THREADS", "1")))
+    main()

@@ -1,0 +1,83 @@
+"""The compact tier in a kernel module: ask whether it serves a call, name the operands, run.
+
+An entry prepares its LAPACK lane first. Where `compact_serves` says so it adds its operands in the order of ops.def and
+calls `run_compact`, which gives every slice that the SIMD kernel reports to the LAPACK lane. The kernel leaves the
+results of such a slice alone, so that lane finds its input whole even where `out` overlays it.
+"""
+from libc.stddef cimport size_t
+
+from ._layout cimport Slices
+from ._lanes cimport lane_fn
+
+cdef extern from "abi.h" nogil:
+    cdef enum:
+        LG_MAX_WIDTH
+        LG_MAX_VIEWS
+        LG_UPPER
+        LG_TRANS
+        LG_CONJ
+        LG_UNIT
+        LG_COMPLETE
+        LG_RAW
+        LG_VALUES
+        LG_POSITIVE
+        LG_PERMUTE_L
+        LG_INDICES
+    ctypedef struct lg_view:
+        char *ptr[LG_MAX_WIDTH]
+        Py_ssize_t rs
+        Py_ssize_t cs
+    ctypedef struct lg_call:
+        Py_ssize_t m, n, k
+        int count, flags
+        int *info
+        char *ws
+        lg_view x[LG_MAX_VIEWS]
+    ctypedef struct lg_entry:
+        void (*run)(const lg_call *call) noexcept nogil
+        Py_ssize_t (*workspace)(Py_ssize_t m, Py_ssize_t n, Py_ssize_t k, int flags) noexcept nogil
+    ctypedef enum lg_op:
+        LG_OP_cholesky
+        LG_OP_det
+        LG_OP_inv
+        LG_OP_lu
+        LG_OP_lu_factor
+        LG_OP_lu_solve
+        LG_OP_qr
+        LG_OP_slogdet
+        LG_OP_solve
+        LG_OP_solve_triangular
+        LG_OPS
+    ctypedef struct lg_tier:
+        const char *name
+        int width[4]
+        const lg_entry *op[LG_OPS]
+    const lg_tier *lg_compact_tier(const char *name) noexcept
+
+# Rows of the crossover table. Operations that must agree bit for bit (solve is lu_solve of lu_factor) share a row.
+cdef enum CompactRow:
+    COMPACT_CHOLESKY, COMPACT_TRIANGULAR, COMPACT_LU, COMPACT_QR, COMPACT_EIGH, COMPACT_EIGVALSH, COMPACT_SVD
+    COMPACT_SVDVALS
+
+cdef struct Compact:
+    const lg_entry *entry
+    int width
+    Py_ssize_t m, n, k
+    int flags
+    int views
+    const Slices *view[LG_MAX_VIEWS]
+    lane_fn fallback
+    const void *fallback_op
+    Py_ssize_t batch
+    int *info
+    double slice_ns
+
+cdef bint compact_serves(Compact *c, int row, int op, int typenum, double order, lane_fn fallback,
+                         const void *fallback_op) noexcept
+cdef object run_compact(Compact *c, Py_ssize_t batch, size_t fallback_bytes, lanes, int *info)
+
+
+cdef inline void add(Compact *c, const Slices *s) noexcept:
+    """The next operand."""
+    c.view[c.views] = s
+    c.views += 1

@@ -1,0 +1,123 @@
+"""The compact tier: which SIMD kernels run, for which orders, and the lane that feeds them."""
+cimport numpy as cnp
+
+from ._layout cimport at
+from ._lanes cimport Plan, lane_fn, pool_acquire, pool_release, run_lanes, useful_lanes, wanted_lanes
+
+cnp.import_array()
+
+cdef enum:
+    ROWS = 16
+
+cdef struct Crossover:
+    double most[4]      # the largest order that the compact kernels serve, by dtype; 0 for none
+    double base_ns      # one slice of order n costs about base_ns + cubic_ns n^3 on one thread
+    double cubic_ns
+
+cdef const lg_tier *_tier = NULL
+cdef Crossover _rows[ROWS]
+
+
+def tiers():
+    """Names of the tiers that were built and that this CPU runs, fastest first."""
+    return [name for name in ("avx512", "avx2", "baseline") if lg_compact_tier(name.encode()) != NULL]
+
+
+def tier():
+    """Name of the tier in use, 'off' if there is none."""
+    return "off" if _tier == NULL else (<bytes>_tier.name).decode()
+
+
+def set_tier(name, rows):
+    """Use the tier of that name ('off': none) with the crossover table `rows`, in the order of CompactRow."""
+    global _tier
+    cdef int k, j
+    _tier = NULL
+    if name != "off":
+        _tier = lg_compact_tier(name.encode())
+    for k, (most, base_ns, cubic_ns) in enumerate(rows):
+        for j in range(4):
+            _rows[k].most[j] = most[j]
+        _rows[k].base_ns = base_ns
+        _rows[k].cubic_ns = cubic_ns
+
+
+cdef bint compact_serves(Compact *c, int row, int op, int typenum, double order, lane_fn fallback,
+                         const void *fallback_op) noexcept:
+    """Whether the compact kernels are the fastest for such a slice; if so, prepare `c` but for sizes and operands."""
+    cdef int dtype = (0 if typenum == cnp.NPY_FLOAT else 1 if typenum == cnp.NPY_DOUBLE else
+                      2 if typenum == cnp.NPY_CFLOAT else 3)
+    if _tier == NULL or not 1 <= order <= _rows[row].most[dtype]:
+        return False
+    c.entry = &_tier.op[op][dtype]
+    c.width = _tier.width[dtype]
+    c.slice_ns = _rows[row].base_ns + _rows[row].cubic_ns * order * order * order
+    c.fallback = fallback
+    c.fallback_op = fallback_op
+    c.m = c.n = c.k = 0
+    c.flags = 0
+    c.views = 0
+    return True
+
+
+cdef int compact_lane(const void *c_, Py_ssize_t pack, char *ws) noexcept nogil:
+    """One pack; the number of slices that failed."""
+    cdef const Compact *c = <const Compact *>c_
+    cdef Py_ssize_t first = pack * c.width
+    cdef lg_call call
+    cdef int v, l, failures = 0
+    call.m = c.m
+    call.n = c.n
+    call.k = c.k
+    call.flags = c.flags
+    call.count = <int>min(<Py_ssize_t>c.width, c.batch - first)
+    call.info = c.info + first
+    call.ws = ws
+    for v in range(c.views):
+        call.x[v].rs = c.view[v].rs
+        call.x[v].cs = c.view[v].cs
+        for l in range(call.count):
+            call.x[v].ptr[l] = at(c.view[v], first + l)
+    c.entry.run(&call)
+    for l in range(call.count):
+        if call.info[l] != 0:
+            call.info[l] = c.fallback(c.fallback_op, first + l, ws)
+            failures += call.info[l] != 0
+    return failures
+
+
+cdef object run_compact(Compact *c, Py_ssize_t batch, size_t fallback_bytes, lanes, int *info):
+    """Run `c` on every slice; None, or an int32 array of codes if any slice failed, as run_lanes.
+
+    Parameters
+    ----------
+    batch : number of slices
+    fallback_bytes : workspace of the LAPACK lane
+    lanes : of the call
+    info : where to leave the codes, or NULL if they are wanted only on failure
+    """
+    cdef Plan plan
+    cdef Py_ssize_t packs = (batch + c.width - 1) // c.width, i
+    cdef size_t ws_bytes = max(<size_t>c.entry.workspace(c.m, c.n, c.k, c.flags), fallback_bytes)
+    cdef char *own = NULL
+    cdef cnp.npy_intp size = batch
+    plan.wide = False
+    plan.lanes = useful_lanes(batch * c.slice_ns, packs, wanted_lanes(lanes))
+    if batch == 0:
+        return None
+    if info == NULL:
+        own = pool_acquire(batch * sizeof(int))
+        if own == NULL:
+            raise MemoryError(f"no memory for {batch * sizeof(int)} bytes of status codes")
+        info = <int *>own
+    c.batch = batch
+    c.info = info
+    codes = None
+    try:
+        if run_lanes(compact_lane, c, packs, ws_bytes, plan, NULL) is not None:
+            codes = cnp.PyArray_EMPTY(1, &size, cnp.NPY_INT32, 0)
+            for i in range(batch):
+                (<int *>cnp.PyArray_DATA(codes))[i] = info[i]
+    finally:
+        pool_release(own)
+    return codes

@@ -1,0 +1,143 @@
+"""The compact kernels against LAPACK-style ratios, each other, and themselves on other packs."""
+import numpy as np
+import pytest
+from _matrices import matrix, normal
+from _measure import as_tuple, assert_ratios, assert_same_bits, distance, part
+from _tols import rounding
+from compact._ops import OPS
+from compact._tiers import WIDTH, WITH_LAPACK
+
+import linalgad as la
+
+ORDERS = [*range(1, 34), 48]
+KINDS = ("clustered", "degenerate", "graded", "huge", "tiny")
+
+op = pytest.mark.parametrize("op", OPS, ids=str)
+singular = pytest.mark.parametrize("op", [o for o in OPS if not o.fails], ids=str)
+
+
+@op
+@pytest.mark.parametrize("n", ORDERS)
+def test_residuals(op, n, dtype, tier, rng):
+    args = op.make(rng, (5,), n, dtype, "separated")
+    assert_ratios(op.residuals(args, as_tuple(op.call(*args))))
+
+
+@op
+@pytest.mark.parametrize("kind", KINDS)
+@op
+def test_kinds(op, kind, dtype, tier, rng):
+    args = op.make(rng, (5,), 7, dtype, kind)
+    assert_ratios(op.residuals(args, as_tuple(op.call(*args))))
+
+
+@singular
+@pytest.mark.parametrize("kind", ["deficient", "zero", "identity"])
+def test_singular(op, kind, dtype, tier, rng):
+    (a,) = op.make(rng, (5,), 7, dtype, "deficient")
+    if kind != "deficient":
+        a[...] = np.eye(*a.shape[-2:]) if kind == "identity" else 0
+    assert_ratios(op.residuals((a,), as_tuple(op.call(a))))
+
+
+@op
+@pytest.mark.parametrize("batch", [0, 1, 2, 3, 4, 5, 7, 8, 9, WIDTH - 1, WIDTH, WIDTH + 1, 2 * WIDTH + 3])
+def test_batch_sizes(op, batch, dtype, tier, rng):
+    args = op.make(rng, (batch,), 6, dtype, "separated")
+    outs = op.call(*args)
+    for i in range(batch):
+        assert_same_bits(op.call(*(a[i] for a in args)), part(outs, i), i)
+
+
+@op
+@pytest.mark.parametrize("where", [0, 5, WIDTH])
+def test_nan_stays_in_its_matrix(op, where, dtype, tier, rng):
+    args = op.make(rng, (2 * WIDTH,), 6, dtype, "separated")
+    outs = as_tuple(op.call(*args))
+    args[0][where, -1, 0] = np.nan
+    others = np.arange(2 * WIDTH) != where
+    found = as_tuple(op.call(*args))
+    assert_same_bits(part(found, others), part(outs, others))
+    assert any(np.isnan(x[where]).any() for x in found)
+
+
+@pytest.mark.parametrize("op", [o for o in OPS if o.fails], ids=str)
+@pytest.mark.parametrize("where", [0, 3, WIDTH - 1])
+def test_a_failing_matrix_goes_to_lapack(op, where, dtype, tier, rng):
+    args = op.make(rng, (WIDTH,), 5, dtype, "separated")
+    good = as_tuple(op.call(*args))
+    args[0][where] = 0
+    with pytest.raises(la.LinAlgError, match=str(where)):
+        op.call(*args)
+    others = np.arange(WIDTH) != where
+    assert_same_bits(part(op.call(*args, errors="nan"), others), part(good, others))
+
+
+@pytest.mark.parametrize("op", [o for o in OPS if o.fails and o.name != "solve_triangular"], ids=str)
+def test_a_failing_matrix_goes_to_lapack_from_its_own_place(op, dtype, tier, rng):
+    args = op.make(rng, (WIDTH,), 5, dtype, "separated")
+    args[0][3] = 0
+    apart = op.call(*args, errors="nan")
+    target = args[-1]
+    assert_same_bits(op.call(*args, errors="nan", out=target), apart)
+
+
+@op
+@pytest.mark.parametrize("n", [3, 8, 17])
+def test_tiers_agree(op, n, dtype, each_tier, rng):
+    args = op.make(rng, (WIDTH,), n, dtype, "separated")
+    first, *others = [as_tuple(op.call(*args)) for _ in each_tier(WITH_LAPACK)]
+    assert max(distance(x, y) for outs in others for x, y in zip(first, outs, strict=True)) <= rounding(dtype, n, 16)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 11, 16])
+def test_pivots_are_those_of_lapack(n, dtype, each_tier, rng):
+    a = np.concatenate([matrix(rng, (WIDTH,), n, n, dtype), rng.integers(-1, 2, (WIDTH, n, n)).astype(dtype)[:1]])
+    a[-1] = np.eye(n)[::-1]
+    pivots = [la.lu_factor(a).piv for _ in each_tier(WITH_LAPACK)]
+    assert all(np.array_equal(p, pivots[-1]) for p in pivots)
+
+
+def test_of_equal_pivots_the_first_wins(dtype, each_tier):
+    a = np.array([[[1, 2, 0], [1, 0, 1], [-1, 1, 1]], [[0, 1, 1], [1, 1, 0], [1, 0, 1]]], dtype)
+    results = [la.lu_factor(a) for _ in each_tier(WITH_LAPACK)]
+    for found in results:
+        assert_same_bits(found, results[-1])
+
+
+@pytest.mark.parametrize("n", [1, 4, 7, 16, 33])
+@pytest.mark.parametrize("nrhs", [1, 2, 7])
+def test_solve_is_lu_solve(n, nrhs, dtype, tier, rng):
+    a, b = matrix(rng, (9,), n, n, dtype), normal(rng, (9, n, nrhs), dtype)
+    assert_same_bits(la.lu_solve(la.lu_factor(np.swapaxes(a, -1, -2)), b, trans=1), la.solve(a, b))
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (4, 4), (9, 5), (5, 9), (1, 6), (6, 1), (17, 8)])
+def test_reflectors_are_those_of_lapack(shape, dtype, each_tier, rng):
+    a = normal(rng, (WIDTH, *shape), dtype)
+    a[1, :, 0] = 0
+    a[2, 1:] = 0
+    a[3] = np.eye(*shape)
+    found = [la.qr(a, mode="raw") for _ in each_tier(WITH_LAPACK)]
+    for h, tau in found[:-1]:
+        assert distance(h, found[-1][0]) <= rounding(dtype, max(shape), 16)
+        assert np.abs(tau - found[-1][1]).max() <= rounding(dtype, max(shape), 16)
+        assert (tau[3] == 0).all()
+
+
+@pytest.mark.parametrize("gap", [0, 1, -1], ids=["equal", "spread", "small"])
+def test_determinants_leave_the_range_only_if_they_must(gap, dtype, tier):
+    big = float(np.sqrt(np.finfo(dtype).max)) * 2.0 ** 10
+    a = np.stack([np.diag([big, 1 / big, big, 1 / big]), np.diag([1 / big, big, 1 / big, big])]).astype(dtype)
+    a = a * dtype.type(2.0 ** gap)
+    assert_same_bits(la.det(a), np.full(2, 16.0 ** gap, dtype))
+    sign, logabs = la.slogdet(a)
+    assert (sign == 1).all()
+    assert np.abs(logabs - gap * np.log(16)).max() <= rounding(dtype, 4)
+
+
+def test_bad_pivots_are_reported(tier):
+    lu, piv = np.eye(3)[None].repeat(WIDTH, 0), np.tile(np.arange(3, dtype=np.int32), (WIDTH, 1))
+    piv[5, 1] = 7
+    with pytest.raises(ValueError, match="piv"):
+        la.lu_solve((lu, piv), np.ones((WIDTH, 3, 1)))

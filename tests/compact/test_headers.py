@@ -1,0 +1,68 @@
+"""Every kernel header compiles with each compiler that is found, as SIMD code and as the code of a CUDA thread."""
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+COMPACT = Path(__file__).resolve().parents[2] / "linalgad" / "_compact"
+HEADERS = sorted(p.name for p in COMPACT.glob("*.hpp") if p.name not in ("simd.hpp", "layout.hpp"))
+SIMD = ["-std=c++17", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Wno-psabi", "-Wno-unused-function",
+        "-Wno-unknown-pragmas", "-x", "c++"]
+COMPILERS = {
+    "g++": ["g++", *SIMD],
+    "clang++": ["clang++", *SIMD, "-Wno-bitwise-instead-of-logical"],
+    "aarch64": ["aarch64-linux-gnu-g++", *SIMD],
+    "nvcc": [shutil.which("nvcc") or f"{os.environ.get('CUDA_HOME', '/usr/local/cuda')}/bin/nvcc", "-std=c++17",
+             "-arch=sm_80", "-cubin", "-o", "/dev/null", "-x", "cu"],
+}
+FOUND = [name for name, command in COMPILERS.items() if shutil.which(command[0])]
+SOURCE = """
+#include "{header}"
+#ifdef LG_CUDA
+#define KERNEL extern "C" __global__
+#else
+#define KERNEL extern "C"
+#endif
+{body}
+"""
+# one instantiation of each header's entry points, for the numbers of a single matrix
+BODIES = {
+    "cholesky.hpp": "r[0] = (int)lg::cholesky<V>(a, n);",
+    "triangular.hpp": "lg::solve_lower<true>(a, n, b, n); lg::solve_upper<false>(a, n, b, n); "
+                      "lg::conjugate(b, n, n); r[0] = (int)lg::first_zero(a, n);",
+    "lu.hpp": "r[0] = (int)lg::lu(a, b, n, n, y, lg::pivots<V>{p, p + n}); lg::invert_lower(b.t(), n, c); "
+              "lg::solve_pivoted(a, b, n, c, b, n, p); y[0] = lg::lu_determinant(b, n, p).m;",
+    "qr.hpp": "lg::qr(a, n, n, y); lg::qr_form(a, y, n, n, b, n); lg::qr_triangle(a, c, n, n); "
+              "lg::qr_turn(c, n, n, b, n);",
+    "matmul.hpp": "lg::multiply(a, b, c, n, n, n);",
+}
+ARGUMENTS = ("typedef lg::{number} V; typedef lg::traits<V>::real P; "
+             "lg::tile<V> a = {{x, n, 1}}, b = {{x + n * n, n, 1}}, c = {{x + 2 * n * n, n, 1}}; V *y = x + 3 * n * n; "
+             "(void)a, (void)b, (void)c, (void)y, (void)r, (void)p; static_assert(sizeof(P) > 0, \"\");")
+
+
+def _source(header):
+    numbers = {"double": "traits<double>::real", "cx": "cx<float>"}
+    kernels = [
+        f"KERNEL void k_{k}(lg::{number} *x, lg::traits<lg::{number}>::real *p, int *r, int n) "
+        f"{{ {ARGUMENTS.format(number=number)} {BODIES.get(header, '')} }}"
+        for k, number in numbers.items()
+    ]
+    include = header if header in BODIES else "block.hpp"
+    return SOURCE.format(header=include, body="\n".join(kernels)) + f'#include "{header}"\n'
+
+
+@pytest.mark.parametrize("header", HEADERS)
+@pytest.mark.parametrize("compiler", FOUND)
+def test_header_compiles(compiler, header, tmp_path):
+    source = tmp_path / "kernel.cpp"
+    source.write_text(_source(header))
+    command = [*COMPILERS[compiler], f"-I{COMPACT}", str(source)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[:2000]
+
+
+def test_the_compiler_of_this_build_is_found():
+    assert FOUND
