@@ -17,12 +17,12 @@ OPS = [name for name in la.__all__ if name not in POLICY]
 STEMS = sorted(p.stem[1:] for p in PACKAGE.glob("_[a-z]*.py"))
 FOREIGN = ("jax", "torch", "autograd", "dask", "cupy", "matplotlib", "pytest", "sklearn")
 
-# Layer -> what it may import: layers, or single modules. The driver of the lanes and its flags are in a
-# kernel module that _lib configures; nothing else in _lib touches kernels.
+# Layer -> what it may import: layers, or single modules. The driver of the lanes and the compact tier with their flags
+# are in kernel modules that _lib configures; nothing else in _lib touches kernels.
 ALLOWED = {
     "_kernels": {"_kernels"},
     "_compact": {"_compact"},
-    "_lib": {"_lib", "_kernels._lanes", "_compact"},
+    "_lib": {"_lib", "_kernels._lanes", "_kernels._compact", "_compact"},
     "public": {"_lib", "_kernels", "_compact"},
     "index": {"public", "_lib"},
     "grad": {"grad", "_lib"},       # the forward functions only through grad/_forward.py, by name

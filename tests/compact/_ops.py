@@ -85,9 +85,9 @@ def _qr(args, outs):
 
 
 def _slogdet(args, outs):
-    sign, logabs = np.linalg.slogdet(args[0].astype(wide(args[0].dtype)))
-    n = args[0].shape[-1]
-    bound = rounding(args[0].dtype, n, 4.0)
+    a = args[0].astype(wide(args[0].dtype))
+    sign, logabs = np.linalg.slogdet(a)
+    bound = rounding(args[0].dtype, a.shape[-1], np.linalg.cond(a).max(initial=1.0))
     far = np.abs(outs[1] - logabs) > bound * np.maximum(np.abs(logabs), 1.0)
     return {"sign": np.inf if (np.abs(outs[0] - sign) > bound).any() else 0.0, "log": np.inf if far.any() else 0.0}
 

@@ -13,7 +13,7 @@ ORDERS = [*range(1, 34), 48]
 KINDS = ("clustered", "degenerate", "graded", "huge", "tiny")
 
 op = pytest.mark.parametrize("op", OPS, ids=str)
-singular = pytest.mark.parametrize("op", [o for o in OPS if not o.fails], ids=str)
+singular = pytest.mark.parametrize("op", [o for o in OPS if not o.fails and o.name != "slogdet"], ids=str)
 
 
 @op
@@ -25,7 +25,6 @@ def test_residuals(op, n, dtype, tier, rng):
 
 @op
 @pytest.mark.parametrize("kind", KINDS)
-@op
 def test_kinds(op, kind, dtype, tier, rng):
     args = op.make(rng, (5,), 7, dtype, kind)
     assert_ratios(op.residuals(args, as_tuple(op.call(*args))))
@@ -127,7 +126,7 @@ def test_reflectors_are_those_of_lapack(shape, dtype, each_tier, rng):
 
 @pytest.mark.parametrize("gap", [0, 1, -1], ids=["equal", "spread", "small"])
 def test_determinants_leave_the_range_only_if_they_must(gap, dtype, tier):
-    big = float(np.sqrt(np.finfo(dtype).max)) * 2.0 ** 10
+    big = 2.0 ** (np.finfo(dtype).maxexp // 2 + 10)
     a = np.stack([np.diag([big, 1 / big, big, 1 / big]), np.diag([1 / big, big, 1 / big, big])]).astype(dtype)
     a = a * dtype.type(2.0 ** gap)
     assert_same_bits(la.det(a), np.full(2, 16.0 ** gap, dtype))

@@ -18,7 +18,11 @@ COMPILERS = {
              "-arch=sm_80", "-cubin", "-o", "/dev/null", "-x", "cu"],
 }
 FOUND = [name for name, command in COMPILERS.items() if shutil.which(command[0])]
+# ptrdiff_t is built into the CUDA compilers, and comes with layout.hpp on the CPU
 SOURCE = """
+#ifndef __CUDACC__
+#include <stddef.h>
+#endif
 #include "{header}"
 #ifdef LG_CUDA
 #define KERNEL extern "C" __global__
