@@ -172,20 +172,19 @@ template <class V> struct inv_op {
     }
 };
 
-// 1 where a row is so large or small that products within the elimination may leave the range although the determinant
-// does not; the LAPACK lane scales such rows.
+// 1 where an entry is so large or small that products within the elimination may leave the range although the
+// determinant does not, or is not finite; the LAPACK lane scales rows and columns.
 template <class V> LG_FN typename traits<V>::I badly_scaled(tile<V> a, int n) {
     typedef typename traits<V>::real P;
     typedef typename traits<V>::I I;
     typedef bits<typename traits<V>::scalar> B;
-    P low = P(B::row_huge), high = P(0);
-    for (int i = 0; i < n; i++) {
-        P most = absmax_(a(i, 0));
-        for (int j = 1; j < n; j++) most = max_(most, absmax_(a(i, j)));
-        low = min_(low, most);
-        high = max_(high, most);
-    }
-    return select((low >= P(B::row_tiny)) & (high <= P(B::row_huge)), I(0), I(1));
+    auto fine = P(0) == P(0);
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            const P x = abs1_(a(i, j));
+            fine = fine & (x <= P(B::entry_huge)) & ((x >= P(B::entry_tiny)) | (x == P(0)));
+        }
+    return select(fine, I(0), I(1));
 }
 
 template <class V> struct det_op {

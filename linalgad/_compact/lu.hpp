@@ -200,9 +200,10 @@ template <class V> LG_FN scaled_number<V> lu_determinant(tile<V> f, int n, const
     scaled_number<V> d = {V(1), I(0)};
     for (int i = 0; i < n; i++) {
         const P s = inverse_scale(absmax_(f(i, i)));
-        const V y = d.m * scale_(f(i, i), s);
+        const P sign = select(swap[i] == P(T(i)), P(1), P(-1));
+        const V y = d.m * scale_(f(i, i), s) * V(sign); // as a complex number: no negative zero comes of it
         const P r = inverse_scale(absmax_(y));
-        d.m = scale_(y, select(swap[i] == P(T(i)), r, -r));
+        d.m = scale_(y, r);
         d.e = d.e - exponent(s) - exponent(r);
     }
     return d;

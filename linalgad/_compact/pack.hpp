@@ -42,7 +42,7 @@ template <> struct bits<double> {
     static const I sign = (I)(1ull << 63), exp = (I)(0x7ffull << 52);
     static constexpr double tiny = 0x1p-1022, huge = 0x1p1022; // normal, and so are their reciprocals
     static constexpr double square_tiny = 0x1p-960, square_huge = 0x1p1000; // sums of squares that lost nothing
-    static constexpr double row_tiny = 0x1p-240, row_huge = 0x1p240; // rows that eliminations keep in range
+    static constexpr double entry_tiny = 0x1p-240, entry_huge = 0x1p240; // an elimination stays in range
 };
 template <> struct bits<float> {
     typedef int I;
@@ -50,7 +50,7 @@ template <> struct bits<float> {
     static const I sign = (I)(1u << 31), exp = (I)(0xffu << 23);
     static constexpr float tiny = 0x1p-126f, huge = 0x1p126f;
     static constexpr float square_tiny = 0x1p-96f, square_huge = 0x1p110f;
-    static constexpr float row_tiny = 0x1p-30f, row_huge = 0x1p30f;
+    static constexpr float entry_tiny = 0x1p-30f, entry_huge = 0x1p30f;
 };
 
 // ---- V = a plain number ----------------------------------------------------------------------------------------------
