@@ -256,7 +256,6 @@ cdef object _lanes_var = None
 def set_tiers(rows, double region_ns, double wide_efficiency):
     """Load the table of _lib/_tiers.py: rows in the order of `Op`."""
     global _region_ns, _wide_efficiency
-    cdef int k
     for k, row in enumerate(rows):
         _tiers[k].base_ns, _tiers[k].cubic_ns, _tiers[k].wide_n = row
     _region_ns = region_ns
@@ -287,10 +286,8 @@ def has_openmp():
 
 cdef int wanted_lanes(lanes) except -1:
     """Lanes a call asks for, by its keyword, the context or the default."""
-    if lanes is None:
-        lanes = _lanes_var.get()
-        return _default_lanes if lanes is None else lanes
-    return lanes
+    lanes = _lanes_var.get() if lanes is None else lanes
+    return _default_lanes if lanes is None else lanes
 
 
 cdef int useful_lanes(double work_ns, Py_ssize_t batch, int lanes) noexcept:
@@ -312,14 +309,11 @@ cdef Plan plan_lanes(int op, double order, Py_ssize_t batch, lanes) except *:
     if n == 1 or batch == 0:
         return plan
     cdef Tier *t = &_tiers[op]
-    cdef double rounds
-    if order >= t.wide_n:
-        rounds = (batch + n - 1) // n
-        if rounds * n * _wide_efficiency > batch:
-            plan.wide = True
-            return plan
-    cdef double work = batch * (t.base_ns + t.cubic_ns * order * order * order)
-    plan.lanes = useful_lanes(work, batch, n)
+    cdef double rounds = (batch + n - 1) // n
+    if order >= t.wide_n and rounds * n * _wide_efficiency > batch:
+        plan.wide = True
+        return plan
+    plan.lanes = useful_lanes(batch * (t.base_ns + t.cubic_ns * order * order * order), batch, n)
     return plan
 
 
