@@ -145,6 +145,8 @@ out = np.lib.stride_tricks.as_strided(np.empty({order}), (10 ** 7, 2, {order}), 
 def interrupted():
     kernel = __import__("linalgad._kernels._svd")._kernels._svd
     kernel.svd(long, "N", (None, out, None), 0.0, {lanes})
+import signal       # a suite run in the background of a shell inherits an ignored SIGINT
+signal.signal(signal.SIGINT, signal.default_int_handler)
 print("ready", flush=True)
 try:
     interrupted()
