@@ -27,7 +27,7 @@ template <class P> LG_FN int *as_lists(const P *x, int count, arena &ws, int wid
 
 template <class V> struct lu_factor_op {
     static ptrdiff_t elements(ptrdiff_t m, ptrdiff_t n, ptrdiff_t, int) {
-        return 2 * m * n + larger(m, n) * n + lu_space<V>::elements(m) + m;
+        return 3 * m * n + lu_space<V>::elements(m) + m;
     }
     static void run(const part &c) {
         const int m = (int)c.call->m, n = (int)c.call->n;
@@ -46,7 +46,7 @@ template <class V> struct lu_factor_op {
 
 template <class V> struct lu_op {
     static ptrdiff_t elements(ptrdiff_t m, ptrdiff_t n, ptrdiff_t, int) {
-        return 2 * m * n + larger(m, n) * n + m * m + n * n + lu_space<V>::elements(m) + m;
+        return 4 * m * n + lu_space<V>::elements(m) + m;
     }
     static void run(const part &c) {
         typedef typename traits<V>::real P;

@@ -6,16 +6,20 @@ namespace lg {
 namespace {
 
 template <class V> struct qr_op {
-    static ptrdiff_t elements(ptrdiff_t m, ptrdiff_t n, ptrdiff_t, int) {
-        const ptrdiff_t most = m > n ? m : n;
-        return m * n + n + m * m + m * n + m * most;
+    static ptrdiff_t columns_of_q(ptrdiff_t m, ptrdiff_t n, int flags) { return flags & LG_COMPLETE || m < n ? m : n; }
+    static ptrdiff_t spare_elements(ptrdiff_t m, ptrdiff_t n, int flags) {
+        return (m > n ? m : n) * columns_of_q(m, n, flags); // m x n, q and r fit
+    }
+    static ptrdiff_t elements(ptrdiff_t m, ptrdiff_t n, ptrdiff_t, int flags) {
+        const ptrdiff_t columns = columns_of_q(m, n, flags);
+        return m * n + n + (m + n) * columns + spare_elements(m, n, flags);
     }
     static void run(const part &c) {
         const int m = (int)c.call->m, n = (int)c.call->n, mn = m < n ? m : n, flags = c.call->flags;
-        const int columns = flags & LG_COMPLETE ? m : mn;
+        const int columns = (int)columns_of_q(m, n, flags);
         arena ws{c.call->ws};
         V *pa = ws.take<V>(m * n), *tau = ws.take<V>(mn), *pq = ws.take<V>(m * columns), *pr = ws.take<V>(columns * n),
-          *spare = ws.take<V>(m * (m > n ? m : n));
+          *spare = ws.take<V>(spare_elements(m, n, flags));
         const tile<V> a = load(pa, c, 0, m, n, spare);
         qr(a, m, n, tau);
         store_info(typename traits<V>::I(0), c);

@@ -279,7 +279,7 @@ def qr(ndarray a, mode, bint pivoting, bint positive, out, lanes):
     cdef Py_ssize_t nb = batch_size(&op.a)
     cdef size_t ws_bytes = qr_workspace(&op, m, n, kq, cnp.PyArray_ITEMSIZE(a))
     cdef Compact c
-    if not pivoting and k > 0 and compact_serves(&c, COMPACT_QR, LG_OP_qr, t, sqrt(<double>m * n), lane, &op):
+    if not pivoting and k > 0 and compact_serves(&c, COMPACT_QR, LG_OP_qr, t, sqrt(<double>m * max(n, kq)), lane, &op):
         c.m = m
         c.n = n
         c.flags = ((LG_RAW if op.raw else LG_COMPLETE if mode == "complete" else 0)
