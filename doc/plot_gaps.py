@@ -9,11 +9,11 @@ import matplotlib
 import numpy as np
 
 matplotlib.use("svg")
-import matplotlib.pyplot as plt  # noqa: E402
-import mpmath as mp  # noqa: E402
+import matplotlib.pyplot as plt
+import mpmath as mp
 
-import linalgad as la  # noqa: E402
-from linalgad import grad  # noqa: E402
+import linalgad as la
+from linalgad import grad
 
 DOC = Path(__file__).resolve().parent
 sys.path.insert(0, str(DOC.parent / "tests"))

@@ -116,8 +116,8 @@ def lu_factor(a, *, lanes=None, errors="raise", out=None):
     Notes
     -----
     Factors from LAPACK are stored by columns (Fortran order in each slice), as it leaves them and
-    `lu_solve` reads them in place; those of small matrices, from the compact kernels, by rows. A singular matrix is factored like any other; its U has a zero on
-    the diagonal.
+    `lu_solve` reads them in place; those of small matrices, from the compact kernels, by rows. A
+    singular matrix is factored like any other; its U has a zero on the diagonal.
 
     Examples
     --------

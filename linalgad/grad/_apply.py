@@ -86,13 +86,19 @@ def hvp(fun, primals, tangents, cotangents, **kw):
 
     Parameters
     ----------
-    fun, primals, tangents, **kw
-        As for `jvp`.
+    fun : function or str
+        A function of linalgad.
+    primals : tuple
+        Its array arguments.
+    tangents : tuple
+        One per argument, as for `jvp`.
     cotangents : structure of the outputs, or callable
         Held constant if arrays. A callable ``outputs -> cotangents`` is evaluated on dual outputs, so that
         its dependence on them counts too: with the gradient of a loss l it gives the Hessian of l(fun(x))
         times the tangents. Operators, indexing and the functions of ``linalgad.grad.xp`` work on duals. At
         repeated values the outputs it sees are in a basis that suits the tangents.
+    **kw
+        Keywords of `fun` and of the derivative, as for `jvp`.
 
     Returns
     -------
@@ -111,7 +117,18 @@ def hvp(fun, primals, tangents, cotangents, **kw):
 
 
 def lift(fun):
-    """`fun` as a function that takes dual arrays too, for losses written by hand and forward-over-forward."""
+    """Return `fun` as a function that takes dual arrays too, for losses by hand and forward-over-forward.
+
+    Parameters
+    ----------
+    fun : function or str
+        A function of linalgad.
+
+    Returns
+    -------
+    callable
+        Takes the arguments of `fun` and the keywords of the derivative.
+    """
     def lifted(*primals, **kw):
         record, opt, own = _prepare(fun, kw, len(primals))
         args, _ = _leaves(primals)

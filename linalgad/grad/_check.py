@@ -128,7 +128,7 @@ def project_cotangent(fun, outputs, cotangents, *, count=1, **kw):
     ----------
     fun : function or str
         A function of linalgad.
-    outputs
+    outputs : array or tuple of array
         What it returned.
     cotangents : structure of the outputs
         None is zero.
