@@ -177,7 +177,7 @@ template <int NB, class V> LG_FN void back_transform(const reflectors<V> &h, V *
 template <class P> struct basis {
     P *z;
     int n, side;
-    static int best_side(int n) { // least padding, then most rows
+    LG_FN static int best_side(int n) { // least padding, then most rows
         int best = 4;
         for (int r = 3; r >= 2; r--)
             if ((n + r - 1) / r * r < (n + best - 1) / best * best) best = r;

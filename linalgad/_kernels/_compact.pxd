@@ -39,6 +39,7 @@ cdef extern from "abi.h" nogil:
     ctypedef enum lg_op:
         LG_OP_cholesky
         LG_OP_det
+        LG_OP_eigh
         LG_OP_inv
         LG_OP_lu
         LG_OP_lu_factor
@@ -47,6 +48,7 @@ cdef extern from "abi.h" nogil:
         LG_OP_slogdet
         LG_OP_solve
         LG_OP_solve_triangular
+        LG_OP_svd
         LG_OPS
     ctypedef struct lg_tier:
         const char *name

@@ -11,6 +11,9 @@ from ._layout cimport (
     Slices, slices, load_slice, store_slice, store_slice_t, fill_nan, clear_triangle, all_finite, batch_size, aligned,
     conj_all, new, real_of,
 )
+from ._compact cimport (
+    Compact, add, compact_serves, run_compact, COMPACT_EIGH, COMPACT_EIGVALSH, LG_OP_eigh, LG_UPPER, LG_VALUES,
+)
 from ._gauge cimport fix_phase
 from ._lanes cimport lane_fn, of_type, plan_lanes, run_lanes, OP_EIGH, OP_EIGVALSH
 from ._lapack_factor cimport syev, syevd, syevr, sygst, trmm
@@ -199,6 +202,17 @@ def eigh(ndarray a, b, tuple batch, bint lower, int kind, bint vectors, subset, 
     cdef lane_fn lane = of_type(t, <lane_fn>eigh_lane[float], <lane_fn>eigh_lane[double],
                                 <lane_fn>eigh_lane[complex64_t], <lane_fn>eigh_lane[complex128_t])
     cdef Py_ssize_t nb = batch_size(&op.w)
-    codes = run_lanes(lane, &op, nb, eigh_workspace(&op, n, k, cnp.PyArray_ITEMSIZE(a), cnp.PyArray_ITEMSIZE(w)),
+    cdef size_t ws_bytes = eigh_workspace(&op, n, k, cnp.PyArray_ITEMSIZE(a), cnp.PyArray_ITEMSIZE(w))
+    cdef Compact c
+    if (kind == 0 and subset is None and not skip_syevd
+            and compact_serves(&c, COMPACT_EIGH if vectors else COMPACT_EIGVALSH, LG_OP_eigh, t, n, lane, &op)):
+        c.n = n
+        c.flags = (0 if lower else LG_UPPER) | (0 if vectors else LG_VALUES)
+        add(&c, &op.a)
+        add(&c, &op.w)
+        if vectors:
+            add(&c, &op.v)
+        return w, v, run_compact(&c, nb, ws_bytes, lanes, NULL)
+    codes = run_lanes(lane, &op, nb, ws_bytes,
                       plan_lanes(OP_EIGH if vectors else OP_EIGVALSH, n, nb, lanes), NULL)
     return w, v, codes

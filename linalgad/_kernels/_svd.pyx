@@ -5,10 +5,14 @@ of a row-major Vh and then that of a row-major U: nothing is transposed.
 """
 cimport numpy as cnp
 from numpy cimport ndarray
+from libc.math cimport sqrt
 
 from ._types cimport lapack_t, blas_int, complex64_t, complex128_t
 from ._layout cimport (
     Slices, slices, load_slice, store_slice, fill_nan, identity, all_finite, batch_size, aligned, empty, real_of,
+)
+from ._compact cimport (
+    Compact, add, compact_serves, run_compact, COMPACT_SVD, COMPACT_SVDVALS, LG_OP_svd, LG_COMPLETE, LG_VALUES,
 )
 from ._gauge cimport fix_columns, fix_phase
 from ._lanes cimport lane_fn, of_type, plan_lanes, run_lanes, OP_SVD, OP_SVDVALS
@@ -166,7 +170,21 @@ def svd(ndarray a, job, out, double tie, lanes, bint skip_gesdd=False):
                                 <lane_fn>svd_lane[complex64_t], <lane_fn>svd_lane[complex128_t])
     cdef Py_ssize_t nb = batch_size(&op.a)
     cdef size_t item = cnp.PyArray_ITEMSIZE(a)
-    codes = run_lanes(lane, &op, nb, svd_workspace(&op, m, n, ku, kv, item, cnp.PyArray_ITEMSIZE(s)),
+    cdef size_t ws_bytes = svd_workspace(&op, m, n, ku, kv, item, cnp.PyArray_ITEMSIZE(s))
+    cdef Compact c
+    if k > 0 and not skip_gesdd and compact_serves(&c, COMPACT_SVDVALS if op.job == b'N' else COMPACT_SVD, LG_OP_svd, t,
+                                                   sqrt(<double>m * n), lane, &op):
+        c.m = m
+        c.n = n
+        c.flags = LG_VALUES if op.job == b'N' else LG_COMPLETE if op.job == b'A' else 0
+        add(&c, &op.a)
+        if op.job != b'N':
+            add(&c, &op.u)
+        add(&c, &op.s)
+        if op.job != b'N':
+            add(&c, &op.vh)
+        return u, s, vh, run_compact(&c, nb, ws_bytes, lanes, NULL)
+    codes = run_lanes(lane, &op, nb, ws_bytes,
                       plan_lanes(OP_SVDVALS if op.job == b'N' else OP_SVD, (<double>m * n * k) ** (1.0 / 3), nb, lanes),
                       NULL)
     return u, s, vh, codes

@@ -41,6 +41,14 @@ BODIES = {
     "qr.hpp": "lg::qr(a, n, n, y); lg::qr_form(a, y, n, n, b, n); lg::qr_triangle(a, c, n, n); "
               "lg::qr_turn(c, n, n, b, n);",
     "matmul.hpp": "lg::multiply(a, b, c, n, n, n);",
+    "eigh.hpp": "lg::sweeps<P> k; k.c = k.s = p; lg::tridiagonal(x, n, p, p + n, y, y + n, y + 2 * n); "
+                "r[0] = (int)lg::ql_iteration<true>(p, p + n, n, lg::basis<P>{p, n, 4}, k);",
+    "svd.hpp": "lg::sweeps<P> k; k.c = k.s = p; lg::basis<P> z{p, n, 4}; "
+               "lg::bidiagonal(lg::bidiagonal_space<V>{x, x, y, y, y, y + n, y + 2 * n}, n, p, p + n); "
+               "r[0] = (int)lg::qr_iteration<true>(p, p + n, n, z, z, k, k);",
+    "jacobi.hpp": "r[0] = (int)lg::jacobi_svd<4>(x, y, p) + (int)lg::jacobi_eigh<3>(x, y, p);",
+    "spectral.hpp": "V phase[2]; lg::back_transform<2>(lg::reflectors<V>{x, n, 1, n - 1, n, y}, y); "
+                    "lg::fix_phases<2>(y, n, phase);",
 }
 ARGUMENTS = ("typedef lg::{number} V; typedef lg::traits<V>::real P; "
              "lg::tile<V> a = {{x, n, 1}}, b = {{x + n * n, n, 1}}, c = {{x + 2 * n * n, n, 1}}; V *y = x + 3 * n * n; "
