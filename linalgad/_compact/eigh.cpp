@@ -40,7 +40,7 @@ template <class V> struct eigh_op {
     static void run(const part &c) {
         const int n = (int)c.call->n;
         const bool vectors = !(c.call->flags & LG_VALUES);
-        const int nb = side<V>::value;
+        const int nb = fold<V>::value;
         arena ws{c.call->ws};
         V *pt = ws.take<V>(n * n), *spare = ws.take<V>(n * n), *a = ws.take<V>(n * n), *pv = ws.take<V>(n * n);
         V *tau = ws.take<V>(n), *w = ws.take<V>(n), *p = ws.take<V>(n);

@@ -85,14 +85,15 @@ template <class V> struct svd_op {
                 LG_UNROLL for (int c = 0; c < NB; c++) w.vh(j + c, i) = w.qu[i * NB + c] * phase[c] + V(0);
         }
     }
-    // Column j of a square u, j >= n, or row j of a square vh.
-    LG_FN static void extra_column(const work &w, int j) {
-        V phase[1];
-        for (int i = 0; i < w.m; i++) w.qu[i] = V(i == j);
-        back_transform<1>(w.tall, w.qu);
-        unsort<1>(w.qu, w.m, w.row_place, w.spare);
-        fix_phases<1>(w.qu, w.m, phase);
-        for (int i = 0; i < w.m; i++) (w.wide ? w.vh(j, i) : w.u(i, j)) = w.qu[i];
+    // Columns j to j + NB of a square u, j >= n, or rows of a square vh.
+    template <int NB> LG_FN static void extra_columns(const work &w, int j) {
+        V phase[NB];
+        for (int i = 0; i < w.m; i++) LG_UNROLL for (int c = 0; c < NB; c++) w.qu[i * NB + c] = V(i == j + c);
+        back_transform<NB>(w.tall, w.qu);
+        unsort<NB>(w.qu, w.m, w.row_place, w.spare);
+        fix_phases<NB>(w.qu, w.m, phase);
+        for (int i = 0; i < w.m; i++)
+            LG_UNROLL for (int c = 0; c < NB; c++) (w.wide ? w.vh(j + c, i) : w.u(i, j + c)) = w.qu[i * NB + c];
     }
     LG_FN static void measure(const V *a, int m, int n, work_sizes<P> size) {
         for (int i = 0; i < m; i++) size.row[i] = P(0);
@@ -214,11 +215,12 @@ template <class V> struct svd_op {
         V *pu = ws.take<V>(m * k), *pv = ws.take<V>(n * n);
         w.u = wide ? result(pv, c, 1, n, n) : result(pu, c, 1, m, k);
         w.vh = wide ? result(pu, c, 3, k, m) : result(pv, c, 3, n, n);
-        const int nb = side<V>::value;
+        const int nb = fold<V>::value;
         int j = 0;
         for (; j + nb <= n; j += nb) columns<nb>(w, j);
         for (; j < n; j++) columns<1>(w, j);
-        for (; j < k; j++) extra_column(w, j);
+        for (; j + nb <= k; j += nb) extra_columns<nb>(w, j);
+        for (; j < k; j++) extra_columns<1>(w, j);
         store(w.u, c, 1, cm, wide ? n : k, spare);
         store(w.vh, c, 3, wide ? k : n, cn, spare);
     }

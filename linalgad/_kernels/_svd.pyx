@@ -172,8 +172,9 @@ def svd(ndarray a, job, out, double tie, lanes, bint skip_gesdd=False):
     cdef size_t item = cnp.PyArray_ITEMSIZE(a)
     cdef size_t ws_bytes = svd_workspace(&op, m, n, ku, kv, item, cnp.PyArray_ITEMSIZE(s))
     cdef Compact c
+    cdef double order = max(m, n) if op.job == b'A' else sqrt(<double>m * n)
     if k > 0 and not skip_gesdd and compact_serves(&c, COMPACT_SVDVALS if op.job == b'N' else COMPACT_SVD, LG_OP_svd, t,
-                                                   sqrt(<double>m * n), lane, &op):
+                                                   order, lane, &op):
         c.m = m
         c.n = n
         c.flags = LG_VALUES if op.job == b'N' else LG_COMPLETE if op.job == b'A' else 0
