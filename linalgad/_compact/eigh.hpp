@@ -1,5 +1,5 @@
 // Eigenvalues and eigenvectors of one Hermitian matrix in each SIMD element: Householder reduction to a real
-// tridiagonal matrix, implicit QL iteration with Wilkinson's shift on that, vectors by rotations and back-transformation.
+// tridiagonal matrix, implicit QL iteration with Wilkinson's shift on that, vectors by rotations and reflectors.
 #ifndef LINALGAD_COMPACT_EIGH_HPP
 #define LINALGAD_COMPACT_EIGH_HPP
 
@@ -8,7 +8,7 @@
 namespace lg {
 namespace {
 
-// ---- reduction -------------------------------------------------------------------------------------------------------
+// ---- reduction ------------------------------------------------------------------------------------------------------
 // One step on the lower triangle of the trailing matrix, rows and columns [k + 1, n) of a (columns ld apart):
 // subtracts the last step's v w^H + w v^H from NB columns at j and, with this step's vector x, adds their part of A x
 // to p. The update of one step and the product of the next share a pass over the matrix.
@@ -70,7 +70,7 @@ LG_CALL void tridiagonal(V *a, int n, typename traits<V>::real *d, typename trai
     }
 }
 
-// ---- QL iteration ----------------------------------------------------------------------------------------------------
+// ---- QL iteration ---------------------------------------------------------------------------------------------------
 // Every matrix works at its own lowest block [l, m] that has not split; a sweep runs over the union of the blocks, and
 // outside a matrix's own block nothing of it changes.
 template <class P> struct ql_window {

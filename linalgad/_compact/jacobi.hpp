@@ -15,7 +15,9 @@ enum { jacobi_sweeps = 30, jacobi_most = 4 };
 template <class P> LG_FN P add_scaled(P x, P y, P s) { return fma_(y, s, x); }
 template <class P> LG_FN P sub_scaled(P x, P y, P s) { return fnma_(y, s, x); }
 template <class P> LG_FN cx<P> add_scaled(cx<P> x, cx<P> y, P s) { return {fma_(y.re, s, x.re), fma_(y.im, s, x.im)}; }
-template <class P> LG_FN cx<P> sub_scaled(cx<P> x, cx<P> y, P s) { return {fnma_(y.re, s, x.re), fnma_(y.im, s, x.im)}; }
+template <class P> LG_FN cx<P> sub_scaled(cx<P> x, cx<P> y, P s) {
+    return {fnma_(y.re, s, x.re), fnma_(y.im, s, x.im)};
+}
 // |z| and conj(z) / |z|; one for z = 0
 template <class P> LG_FN P polar(P z, P &unit) {
     unit = P(1);
@@ -124,7 +126,8 @@ LG_CALL typename traits<V>::I jacobi_svd(V *w, V *v, typename traits<V>::real *s
         whole = add_abs2(w[i], whole);
         v[i] = V(i % (N + 1) == 0);
     }
-    const P floor = max_(whole * P(S::eps * S::eps) * P(S::eps * S::eps), P(bits<typename traits<V>::scalar>::square_tiny));
+    const P floor = max_(whole * P(S::eps * S::eps) * P(S::eps * S::eps),
+                         P(bits<typename traits<V>::scalar>::square_tiny));
     auto turned = whole != whole;
     for (int left = jacobi_sweeps; left > 0; left--) {
         turned = whole != whole;
@@ -146,7 +149,7 @@ LG_CALL typename traits<V>::I jacobi_svd(V *w, V *v, typename traits<V>::real *s
     return select(turned, I(1), I(0));
 }
 
-// ---- eigh ------------------------------------------------------------------------------------------------------------
+// ---- eigh -----------------------------------------------------------------------------------------------------------
 // Makes a(p, q) and a(q, p) zero where they are not negligible, with the same rotation of v.
 template <int N, class V>
 LG_FN void jacobi_turn(V *a, V *v, int p, int q, typename traits<V>::real floor, typename traits<V>::M &turned) {
@@ -193,7 +196,8 @@ template <int N, class V> LG_CALL typename traits<V>::I jacobi_eigh(V *a, V *v, 
         if (!any(turned)) break;
     }
     LG_UNROLL for (int j = 0; j < N; j++) d[j] = -real_(a[j * N + j]);
-    LG_UNROLL for (int t = N - 1; t > 0; t--) LG_UNROLL for (int p = 0; p < t; p++) jacobi_order<N>((V *)nullptr, v, d, p);
+    LG_UNROLL for (int t = N - 1; t > 0; t--)
+        LG_UNROLL for (int p = 0; p < t; p++) jacobi_order<N>((V *)nullptr, v, d, p);
     LG_UNROLL for (int j = 0; j < N; j++) d[j] = -d[j];
     return select(turned, I(1), I(0));
 }

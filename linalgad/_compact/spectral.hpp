@@ -27,7 +27,7 @@ template <> struct spectral<float> {
 // sweeps allowed for each row; about two are usual
 enum { sweeps_per_row = 30 };
 
-// ---- plane rotations -------------------------------------------------------------------------------------------------
+// ---- plane rotations ------------------------------------------------------------------------------------------------
 // 1 / sqrt(q) = y (1 + h), where y is near it. The chain of rotations waits for this, so where the processor offers 14
 // bits of y, h is one step of fourth order (double) or third order (float), and numbers are multiplied by y meanwhile.
 #ifdef LG_AVX512
@@ -73,7 +73,7 @@ template <class P> struct rotation {
     }
 };
 
-// ---- scaling ---------------------------------------------------------------------------------------------------------
+// ---- scaling --------------------------------------------------------------------------------------------------------
 // Powers of two that bring the largest part of a matrix to about one (2^30 in single precision). A matrix with an
 // infinity or NaN is replaced by zeros, which converge at once, and counts as failed.
 template <class P> struct scaling {
@@ -95,7 +95,7 @@ template <class P> struct scaling {
     }
 };
 
-// ---- reflectors ------------------------------------------------------------------------------------------------------
+// ---- reflectors -----------------------------------------------------------------------------------------------------
 // H = I - tau v v^H with v[0] = 1 and H^H x = beta e_0, beta real; v replaces x, its 1 stored. Where x is a multiple of
 // e_0 up to what vanishes beside a matrix of norm one, tau is zero.
 template <class P> LG_FN P reflector_scale(P alpha, P beta, P &tau) {
@@ -171,7 +171,7 @@ template <int NB, class V> LG_FN void back_transform(const reflectors<V> &h, V *
     }
 }
 
-// ---- vectors under rotation -------------------------------------------------------------------------------------------
+// ---- vectors under rotation -----------------------------------------------------------------------------------------
 // The real n x n matrix z, in blocks of `side` rows, the numbers of a column of a block
 // together; it starts as the identity, of which the first sweeps touch only a growing part.
 template <class P> struct basis {
@@ -234,7 +234,7 @@ template <bool up, class P> LG_FN void apply(const basis<P> &b, const sweeps<P> 
         apply_blocks<2, up>(b, k);
 }
 
-// ---- order and phase -------------------------------------------------------------------------------------------------
+// ---- order and phase ------------------------------------------------------------------------------------------------
 // Sorts w, stably; source[i] is the number that w[i] had.
 template <bool descending, class P> LG_CALL void sort_values(P *w, typename traits<P>::I *source, int n) {
     typedef typename traits<P>::I I;
@@ -254,7 +254,8 @@ template <bool descending, class P> LG_CALL void sort_values(P *w, typename trai
     }
 }
 // NB columns of the sorted basis, from column j, to the first rows of q
-template <int NB, class V, class P> LG_FN void take_columns(const basis<P> &b, const typename traits<P>::I *source, V *q) {
+template <int NB, class V, class P>
+LG_FN void take_columns(const basis<P> &b, const typename traits<P>::I *source, V *q) {
     typedef typename traits<P>::I I;
     typedef typename traits<P>::scalar T;
     I lane, at[NB];

@@ -20,7 +20,8 @@ template <class V> struct svd_op {
         const ptrdiff_t k = m < n ? m : n, l = m < n ? n : m;
         const ptrdiff_t out = flags & LG_VALUES ? 0 : flags & LG_COMPLETE ? l * l : l * k;
         const ptrdiff_t most = out > l * k ? out : l * k;
-        return 2 * l * k + most + 4 * k * k + out + 2 * basis<P>::elements(k) + 12 * (l + k) + (4 * kept_sweeps + 12) * k + 64;
+        return 2 * l * k + most + 4 * k * k + out + 2 * basis<P>::elements(k) + 12 * (l + k) +
+               (4 * kept_sweeps + 12) * k + 64;
     }
     struct work {
         int m, n; // of the tall matrix
@@ -198,7 +199,9 @@ template <class V> struct svd_op {
             }
             sort_values<true>(d, source, n);
         } else {
-            info = n == 2 ? jacobi_svd<2>(s.a, s.right, d) : n == 3 ? jacobi_svd<3>(s.a, s.right, d) : jacobi_svd<4>(s.a, s.right, d);
+            info = n == 2   ? jacobi_svd<2>(s.a, s.right, d)
+                   : n == 3 ? jacobi_svd<3>(s.a, s.right, d)
+                            : jacobi_svd<4>(s.a, s.right, d);
             w.ju = s.a, w.jv = s.right;
         }
         store_info(info | scale.info(), c);

@@ -8,12 +8,12 @@
 namespace lg {
 namespace {
 
-// ---- reduction -------------------------------------------------------------------------------------------------------
+// ---- reduction ------------------------------------------------------------------------------------------------------
 // A step of the reduction subtracts v y^T (from the left) and x u^H (from the right) from what is left of the matrix.
 // That is done by the next step, in the pass that takes the products of its own v with the columns.
 template <int NB, class V>
-LG_FN void bidiagonal_columns(V *a, int n, int top, int j, const V *v, const V *y, const V *x, const V *u, const V *next,
-                              V *product) {
+LG_FN void bidiagonal_columns(V *a, int n, int top, int j, const V *v, const V *y, const V *x, const V *u,
+                              const V *next, V *product) {
     V yj[NB], uj[NB], sum[NB];
     LG_UNROLL for (int c = 0; c < NB; c++) yj[c] = y[j + c], uj[c] = u[j + c], sum[c] = V(0);
     for (int i = top; i < n; i++) {
@@ -74,7 +74,7 @@ LG_CALL void bidiagonal(const bidiagonal_space<V> &w, int n, typename traits<V>:
     }
 }
 
-// ---- QR iteration ----------------------------------------------------------------------------------------------------
+// ---- QR iteration ---------------------------------------------------------------------------------------------------
 // Every matrix works at its own last block [l, m] that has not split, as in ql_iteration().
 template <class P> struct qr_window {
     typedef typename traits<P>::I I;
@@ -97,7 +97,8 @@ template <class P> LG_FN bool find_windows(const P *d, P *e, int top, qr_window<
         const auto start = here & not_(below);
         q.l = select(start, I(i), q.l), dl = select(start, d[i], dl), el = select(start, e[i], el);
         least = select(start, di, least), most = select(start, di, most);
-        q.m = select(here, I(i + 1), q.m), dm1 = select(here, di, dm1), dm = select(here, di1, dm), em = select(here, a, em);
+        q.m = select(here, I(i + 1), q.m);
+        dm1 = select(here, di, dm1), dm = select(here, di1, dm), em = select(here, a, em);
         least = select(here, min_(least, di1), least), most = select(here, max_(most, di1), most);
         if (any(here)) q.to = i + 1;
         below = here;

@@ -3,7 +3,13 @@ import numpy as np
 import pytest
 from _matrices import KINDS, H, hermitian, normal, real, wide
 from _measure import (
-    assert_gauge, assert_ratios, assert_same_bits, distance, orthogonality_ratio, part, residual_ratio,
+    assert_gauge,
+    assert_ratios,
+    assert_same_bits,
+    distance,
+    orthogonality_ratio,
+    part,
+    residual_ratio,
 )
 from _tols import RESIDUAL, eps, rounding
 from compact._tiers import WIDTH, WITH_LAPACK
@@ -66,7 +72,7 @@ def test_ends_of_the_range(power, n, dtype, tier, rng):
     scale = getattr(np.finfo(real(dtype)), power)
     # a power of two: the scaled matrix is the same matrix, in normal numbers up to its smaller entries
     scale = np.ldexp(real(dtype).type(1), int(np.log2(scale)) + (24 if power == "tiny" else -4))
-    w, v = la.eigh(a)
+    w, _v = la.eigh(a)
     w2, v2 = la.eigh(a * scale)
     assert distance(w2, w.astype(np.float64) * scale) <= rounding(dtype, n)
     assert orthogonality_ratio(v2) <= RESIDUAL

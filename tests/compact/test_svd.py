@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from _matrices import KINDS, H, matrix, normal, real, wide
 from _measure import (
-    assert_gauge, assert_ratios, assert_same_bits, distance, orthogonality_ratio, part, residual_ratio,
+    assert_gauge,
+    assert_ratios,
+    assert_same_bits,
+    distance,
+    orthogonality_ratio,
+    part,
+    residual_ratio,
 )
 from _tols import RESIDUAL, eps, rounding
 from compact._tiers import WIDTH, WITH_LAPACK
