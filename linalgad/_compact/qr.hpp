@@ -8,13 +8,13 @@
 namespace lg {
 namespace {
 
-// Sum of |x(i)|^2 s^2 over rows 1 .. len - 1 of a column, in four parts to shorten the chain of additions.
-template <class V> LG_FN typename traits<V>::real tail_squares(tile<V> x, int len, typename traits<V>::real s) {
+// Sum of |x(i)|^2 over rows 1 .. len - 1 of a column, in four parts to shorten the chain of additions.
+template <class V> LG_FN typename traits<V>::real tail_squares(tile<V> x, int len) {
     typedef typename traits<V>::real P;
     P sum[4] = {P(0), P(0), P(0), P(0)};
     int i = 1;
-    for (; i + 4 <= len; i += 4) LG_UNROLL for (int c = 0; c < 4; c++) sum[c] = add_abs2(scale_(x(i + c, 0), s), sum[c]);
-    for (; i < len; i++) sum[0] = add_abs2(scale_(x(i, 0), s), sum[0]);
+    for (; i + 4 <= len; i += 4) LG_UNROLL for (int c = 0; c < 4; c++) sum[c] = add_abs2(x(i + c, 0), sum[c]);
+    for (; i < len; i++) sum[0] = add_abs2(x(i, 0), sum[0]);
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
@@ -25,7 +25,7 @@ template <class V> LG_CALL V make_reflector(tile<V> x, int len) {
     typedef bits<typename traits<V>::scalar> B;
     if (len == 1 && traits<V>::parts == 1) return V(0);
     V alpha = x(0, 0);
-    P s = P(1), tail = tail_squares(x, len, s);
+    P s = P(1), tail = tail_squares(x, len);
     auto turned = not_(tail == P(0));
     const auto doubtful = not_((tail >= P(B::square_tiny)) & (add_abs2(alpha, tail) <= P(B::square_huge)));
     if (any(doubtful)) { // squares may have overflowed or vanished: scale those columns by a power of two
@@ -33,13 +33,15 @@ template <class V> LG_CALL V make_reflector(tile<V> x, int len) {
         for (int i = 1; i < len; i++) most = max_(most, absmax_(x(i, 0)));
         turned = not_(most == P(0)) | turned;
         s = select(doubtful, inverse_scale(max_(most, absmax_(alpha))), P(1));
-        tail = tail_squares(x, len, s);
+        // In place, since s times the reciprocal below overflows for subnormal columns.
+        for (int i = 1; i < len; i++) x(i, 0) = scale_(x(i, 0), s);
+        tail = tail_squares(x, len);
         alpha = scale_(alpha, s);
     }
     turned = turned | not_(imag_(alpha) == P(0)) | not_(tail == tail);
     const P beta = -copysign_(sqrt_(add_abs2(alpha, tail)), real_(alpha));
     const V shifted = alpha - V(beta);
-    const V inv = scale_(select(turned, recip_(select(turned, shifted, V(1))), V(0)), s);
+    const V inv = select(turned, recip_(select(turned, shifted, V(1))), V(0));
     x(0, 0) = select(turned, V(beta * inverse_power(s)), x(0, 0));
     for (int i = 1; i < len; i++) x(i, 0) = x(i, 0) * inv;
     return select(turned, scale_(-shifted, P(1) / select(turned, beta, P(1))), V(0));

@@ -2,7 +2,15 @@
 import numpy as np
 import pytest
 from _matrices import matrix, normal
-from _measure import as_tuple, assert_ratios, assert_same_bits, distance, part
+from _measure import (
+    as_tuple,
+    assert_ratios,
+    assert_same_bits,
+    distance,
+    orthogonality_ratio,
+    part,
+    residual_ratio,
+)
 from _tols import rounding
 from compact._ops import OPS
 from compact._tiers import WIDTH, WITH_LAPACK
@@ -140,3 +148,11 @@ def test_bad_pivots_are_reported(tier):
     piv[5, 1] = 7
     with pytest.raises(ValueError, match="piv"):
         la.lu_solve((lu, piv), np.ones((WIDTH, 3, 1)))
+
+
+@pytest.mark.parametrize("shape", [(8, 8), (16, 16), (30, 20), (40, 33)])
+def test_qr_of_ones(shape, dtype, tier):
+    """Elimination leaves columns of subnormal rounding below the first; their reflectors must not overflow."""
+    a = np.ones((WIDTH + 1, *shape), dtype)
+    q, r = la.qr(a)
+    assert_ratios({"a": residual_ratio(a, q, r), "q": orthogonality_ratio(q)})
