@@ -43,10 +43,11 @@ def svd(a, full_matrices=True, compute_uv=True, *, lanes=None, errors="raise", o
     Notes
     -----
     The entry of largest modulus of each column of U is real and positive (the first such entry up to
-    rounding). LAPACK's divide and conquer (gesdd) runs first, its QR iteration (gesvd) where that
-    fails. About 4 M N K + 8 K^3 flops and 8 (2 M N + 5 K^2) bytes of workspace for each lane in
-    double precision. The derivative of U and Vh is undefined at repeated singular values, except for
-    functions that do not depend on the choice of basis there.
+    rounding). Small matrices are served by the compact kernels; else LAPACK's divide and conquer
+    (gesdd) runs first, its QR iteration (gesvd) where that fails. About 4 M N K + 8 K^3 flops and
+    8 (2 M N + 5 K^2) bytes of workspace for each lane in double precision. The derivative of U and Vh
+    is undefined at repeated singular values, except for functions that do not depend on the choice of
+    basis there.
 
     References
     ----------
