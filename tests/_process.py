@@ -21,7 +21,7 @@ TIMEOUT = 120.0     # seconds after which a child counts as hanging, on a machin
 def start(code, prelude=PRELUDE, **env):
     """A child that runs the code, with its output in a pipe; killed if it hangs."""
     environ = {k: v for k, v in os.environ.items() if k not in ("LINALGAD_LANES", "OMP_NUM_THREADS")} | env
-    with subprocess.Popen([sys.executable, "-c", prelude + textwrap.dedent(code)], stdout=subprocess.PIPE,
+    with subprocess.Popen([sys.executable, "-P", "-c", prelude + textwrap.dedent(code)], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, env=environ, start_new_session=True) as child:
         # With its own children: a forked one that hangs would keep the pipes open.
         watchdog = threading.Timer(TIMEOUT, os.killpg, (child.pid, signal.SIGKILL))

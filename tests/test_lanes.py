@@ -277,30 +277,33 @@ class TestPool:
         assert max(seen) >= 3 * 32 * 32 * 8
         assert la.workspace_info().in_use_bytes == 0
 
-    @pytest.mark.parametrize("order", [40, 64, 100, 127, 128, 200, 300])
+    @pytest.mark.parametrize("order", [80, 100, 127, 128, 200, 300])
     def test_slabs_waste_little(self, order):
         """The rest of the smallest slab, 4096 bytes, holds the status code of one matrix."""
         slab, need = slab_of(order) - 4096, order * order * 8
         assert need <= slab
         assert slab - need <= SLAB_WASTE * slab + 128
 
+    # The compact tier keeps status codes of its packs beside those of the matrices.
+    @pytest.mark.parametrize(("order", "codes"), [(12, 2), (80, 1)], ids=["compact", "LAPACK"])
     @pytest.mark.parametrize("lanes", [1, 2, 3])
-    def test_steady_state_asks_the_system_for_nothing(self, lanes, rng, eager_lanes, empty_pool):
-        a = normal(rng, (50, 12, 12), "float64")
+    def test_steady_state_asks_the_system_for_nothing(self, lanes, order, codes, rng, eager_lanes, empty_pool):
+        a = normal(rng, (50, order, order), "float64")
         start = la.workspace_info().misses
         for _ in range(30):
             la.svd(a, lanes=lanes)
-        # A slab for each lane that ever ran beside the others, and one for the status codes.
-        assert la.workspace_info().misses - start <= lanes + 1
-        assert la.workspace_info().cached_slabs <= lanes + 1
+        # A slab for each lane that ever ran beside the others, and those for the status codes.
+        assert la.workspace_info().misses - start <= lanes + codes
+        assert la.workspace_info().cached_slabs <= lanes + codes
 
-    def test_hits_count_requests_served(self, rng, empty_pool):
-        a = normal(rng, (4, 6, 6), "float64")
+    @pytest.mark.parametrize(("order", "requests"), [(6, 3), (80, 2)], ids=["compact", "LAPACK"])
+    def test_hits_count_requests_served(self, order, requests, rng, empty_pool):
+        a = normal(rng, (4, order, order), "float64")
         la.svd(a, lanes=1)
         before = la.workspace_info()
         la.svd(a, lanes=1)
         after = la.workspace_info()
-        assert (after.hits - before.hits, after.misses - before.misses) == (2, 0)
+        assert (after.hits - before.hits, after.misses - before.misses) == (requests, 0)
 
     def test_limit(self, rng, empty_pool):
         before = la.workspace_info().limit_bytes

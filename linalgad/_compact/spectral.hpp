@@ -17,12 +17,14 @@ template <> struct spectral<double> {
     static constexpr double eps = 0x1p-53, lift = 1, unlift = 1; // half a unit in the last place
     static constexpr double near_pivot = (1 - 0x1p-26) * (1 - 0x1p-26); // (1 - gauge_tie)^2
     static constexpr double orthogonal = 0x1p-50, tiny_cosine = 0x1p-400;
+    static constexpr double reach = 0x1p-500, most = 0x1p1023; // squares of entries below reach of the largest vanish
 };
 template <> struct spectral<float> {
     // Squares of single precision have little room below one, so a matrix is scaled to about 2^30.
     static constexpr float eps = 0x1p-24f, lift = 0x1p30f, unlift = 0x1p-30f;
     static constexpr float near_pivot = (1 - 3.4526698e-4f) * (1 - 3.4526698e-4f);
     static constexpr float orthogonal = 0x1p-21f, tiny_cosine = 0x1p-80f;
+    static constexpr float reach = 0x1p-90f, most = 0x1p127f;
 };
 // sweeps allowed for each row; about two are usual
 enum { sweeps_per_row = 30 };
@@ -76,12 +78,18 @@ template <class P> struct rotation {
 // ---- scaling --------------------------------------------------------------------------------------------------------
 // Powers of two that bring the largest part of a matrix to about one (2^30 in single precision). A matrix with an
 // infinity or NaN is replaced by zeros, which converge at once, and counts as failed.
+// A matrix with entries that are not finite, or not zero but out of reach of the largest, goes to LAPACK.
 template <class P> struct scaling {
-    P largest, poison;
+    typedef spectral<typename traits<P>::scalar> S;
+    P largest, smallest, poison;
     P up;
     typename traits<P>::M finite;
-    LG_FN scaling() : largest(0), poison(0) {}
-    LG_FN void see(P x) { largest = max_(largest, abs_(x)), poison = fma_(x, P(0), poison); }
+    LG_FN scaling() : largest(0), smallest(S::most), poison(0) {}
+    LG_FN void see(P x) {
+        const P size = abs_(x);
+        largest = max_(largest, size), poison = fma_(x, P(0), poison);
+        smallest = select((size < smallest) & not_(size == P(0)), size, smallest);
+    }
     template <class Q> LG_FN void see(cx<Q> x) { see(x.re), see(x.im); }
     LG_FN void choose() { finite = poison == P(0), up = inverse_scale(largest); }
     LG_FN P operator()(P x) const {
@@ -91,7 +99,7 @@ template <class P> struct scaling {
     LG_FN P back(P x) const { return x * P(spectral<typename traits<P>::scalar>::unlift) * inverse_power(up); }
     LG_FN typename traits<P>::I info() const {
         typedef typename traits<P>::I I;
-        return select(finite, I(0), I(1));
+        return select(finite & not_(smallest < largest * P(S::reach)), I(0), I(1));
     }
 };
 
