@@ -109,5 +109,5 @@ def serve(conn, name, threads, verbose):
                 conn.send({"seconds": case.best(**arguments)})
             else:
                 conn.send({**peer.details, "pools": _thread_pools()})
-        except Exception as exception:
+        except Exception as exception:  # so does any failure of a case
             conn.send({"error": _words(exception)})

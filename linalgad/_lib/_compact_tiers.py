@@ -1,5 +1,7 @@
 """Up to which order the compact kernels are the fastest: the table that benchmarks/tune_compact.py writes.
 
+The rows eigh to svdvals are estimates from single timings; the script has measured the others.
+
 By tier, row and dtype (float32, float64, complex64, complex128). One float64 slice of order n takes about
 `base_ns + cubic_ns n^3` on one thread. The order of an M x N matrix is sqrt(M N).
 """

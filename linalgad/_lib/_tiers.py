@@ -1,4 +1,6 @@
-"""Which tier serves a call: the table that benchmarks/tune.py writes. Do not edit by hand.
+"""Which tier serves a call: the table that benchmarks/tune.py --write replaces.
+
+The numbers here are estimates set by hand; the script has not been run to its end on a quiet machine.
 
 One slice of order n takes about `base_ns + cubic_ns n^3` on one thread; threaded BLAS speeds up a
 single slice from order `wide_n` on.
