@@ -11,9 +11,11 @@
 
 enum { LG_MAX_WIDTH = 16, LG_MAX_VIEWS = 6 };
 
-/* One operand: the matrices of this pack and their strides in bytes (any sign, zero too). */
+/* One operand: where the matrices of this pack lie, and their strides in bytes (any sign, zero too). */
 typedef struct lg_view {
-    char *ptr[LG_MAX_WIDTH];
+    char *base;        /* matrix l lies at base + l step, */
+    ptrdiff_t step;
+    char *const *list; /* or at list[l], if this is not NULL */
     ptrdiff_t rs, cs;
 } lg_view;
 

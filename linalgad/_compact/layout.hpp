@@ -21,6 +21,10 @@ struct part {
 };
 
 LG_FN bool good(const part &c, int l) { return l < c.count && c.call->info[c.first + l] == 0; }
+LG_FN char *place(const part &c, int v, int l) {
+    const lg_view &a = c.call->x[v];
+    return a.list ? a.list[c.first + l] : a.base + (c.first + l) * a.step;
+}
 
 // Workspace of a call, handed out from the front.
 struct arena {
@@ -44,20 +48,58 @@ template <class V> LG_FN tile<V> ordered(V *p, order o, ptrdiff_t m, ptrdiff_t n
 }
 
 // ---- W runs of `count` numbers to and from interleaved storage -------------------------------------------------------
+// Where the W runs begin: equally far apart, or anywhere.
+template <class T> struct spaced {
+    T *p;
+    ptrdiff_t step; // in bytes
+    LG_FN T *operator()(int l) const { return (T *)((char *)p + l * step); }
+};
+template <class T> struct listed {
+    T *const *p;
+    LG_FN T *operator()(int l) const { return p[l]; }
+};
+// Matrices one after the other. The runs of a pack are too short and too many for the prefetchers of the hardware, so
+// the part of the next pack is asked for that has the place of the one being moved, unless packs would fill the cache.
+template <class T> struct adjoining {
+    static const int width = LG_BYTES / sizeof(T), most_bytes = 1 << 14;
+    T *p;
+    ptrdiff_t count;
+    LG_FN T *operator()(int l) const { return p + l * count; }
+    LG_FN static bool serves(ptrdiff_t step, ptrdiff_t count) {
+        return step == count * (ptrdiff_t)sizeof(T) && width * step <= most_bytes;
+    }
+};
+template <int rw, class S> LG_FN void ask_for_next(const S &, ptrdiff_t, ptrdiff_t) {}
+template <int rw, class T> LG_FN void ask_for_next(const adjoining<T> &a, ptrdiff_t f, ptrdiff_t g) {
+    const char *next = (const char *)(a.p + a.width * (a.count + f));
+    for (int i = 0; i < LG_BYTES * g; i += 64) __builtin_prefetch(next + i, rw, 3);
+}
+
 // Registers x[0..G) hold, in part q of register i, G numbers of matrix q G + i (16 bytes; 32 for AVX-512's doubles);
 // after turn() register j holds number j of matrices q G .. q G + G - 1, in order. turn() is its own inverse.
+// join() and split() move numbers [f, f + G) of the runs of i; some() takes fewer, where a run has no more.
 template <class T> struct granule;
 template <> struct granule<double> {
     static const int G = LG_BYTES == 64 ? 4 : 2;
     typedef raw<double>::R R;
     typedef double H __attribute__((vector_size(16), aligned(8), may_alias));
 #if LG_BYTES == 64
-    LG_FN static R join(const double *const *p, ptrdiff_t f) {
-        return _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_loadu_pd(p[0] + f)), _mm256_loadu_pd(p[4] + f), 1);
+    template <class S> LG_FN static R join(const S &p, int i, ptrdiff_t f) {
+        return _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_loadu_pd(p(i) + f)), _mm256_loadu_pd(p(i + 4) + f), 1);
     }
-    LG_FN static void split(R x, double *const *p, ptrdiff_t f) {
-        _mm256_storeu_pd(p[0] + f, _mm512_castpd512_pd256(x));
-        _mm256_storeu_pd(p[4] + f, _mm512_extractf64x4_pd(x, 1));
+    template <class S> LG_FN static void split(R x, const S &p, int i, ptrdiff_t f) {
+        _mm256_storeu_pd(p(i) + f, _mm512_castpd512_pd256(x));
+        _mm256_storeu_pd(p(i + 4) + f, _mm512_extractf64x4_pd(x, 1));
+    }
+    template <class S> LG_FN static R join_some(const S &p, int i, int few) {
+        const __mmask8 k = (__mmask8)((1 << few) - 1);
+        return _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_maskz_loadu_pd(k, p(i))),
+                                  _mm256_maskz_loadu_pd(k, p(i + 4)), 1);
+    }
+    template <class S> LG_FN static void split_some(R x, const S &p, int i, int few) {
+        const __mmask8 k = (__mmask8)((1 << few) - 1);
+        _mm256_mask_storeu_pd(p(i), k, _mm512_castpd512_pd256(x));
+        _mm256_mask_storeu_pd(p(i + 4), k, _mm512_extractf64x4_pd(x, 1));
     }
     LG_FN static void turn(R *x) {
         const __m512i even = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13), odd = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
@@ -67,20 +109,20 @@ template <> struct granule<double> {
         x[2] = _mm512_permutex2var_pd(a, odd, c), x[3] = _mm512_permutex2var_pd(b, odd, d);
     }
 #elif LG_BYTES == 32
-    LG_FN static R join(const double *const *p, ptrdiff_t f) {
-        return _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(p[0] + f)), _mm_loadu_pd(p[2] + f), 1);
+    template <class S> LG_FN static R join(const S &p, int i, ptrdiff_t f) {
+        return _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(p(i) + f)), _mm_loadu_pd(p(i + 2) + f), 1);
     }
-    LG_FN static void split(R x, double *const *p, ptrdiff_t f) {
-        _mm_storeu_pd(p[0] + f, _mm256_castpd256_pd128(x));
-        _mm_storeu_pd(p[2] + f, _mm256_extractf128_pd(x, 1));
+    template <class S> LG_FN static void split(R x, const S &p, int i, ptrdiff_t f) {
+        _mm_storeu_pd(p(i) + f, _mm256_castpd256_pd128(x));
+        _mm_storeu_pd(p(i + 2) + f, _mm256_extractf128_pd(x, 1));
     }
     LG_FN static void turn(R *x) {
         R a = _mm256_unpacklo_pd(x[0], x[1]), b = _mm256_unpackhi_pd(x[0], x[1]);
         x[0] = a, x[1] = b;
     }
 #else
-    LG_FN static R join(const double *const *p, ptrdiff_t f) { return *(const H *)(p[0] + f); }
-    LG_FN static void split(R x, double *const *p, ptrdiff_t f) { *(H *)(p[0] + f) = x; }
+    template <class S> LG_FN static R join(const S &p, int i, ptrdiff_t f) { return *(const H *)(p(i) + f); }
+    template <class S> LG_FN static void split(R x, const S &p, int i, ptrdiff_t f) { *(H *)(p(i) + f) = x; }
     LG_FN static void turn(R *x) {
         R a = {x[0][0], x[1][0]}, b = {x[0][1], x[1][1]};
         x[0] = a, x[1] = b;
@@ -92,37 +134,51 @@ template <> struct granule<float> {
     typedef raw<float>::R R;
     typedef float H __attribute__((vector_size(16), aligned(4), may_alias));
 #if LG_BYTES == 64
-    LG_FN static R join(const float *const *p, ptrdiff_t f) {
-        R x = _mm512_castps128_ps512(_mm_loadu_ps(p[0] + f));
-        x = _mm512_insertf32x4(x, _mm_loadu_ps(p[4] + f), 1);
-        x = _mm512_insertf32x4(x, _mm_loadu_ps(p[8] + f), 2);
-        return _mm512_insertf32x4(x, _mm_loadu_ps(p[12] + f), 3);
+    LG_FN static R four(__m128 a, __m128 b, __m128 c, __m128 d) {
+        R x = _mm512_insertf32x4(_mm512_castps128_ps512(a), b, 1);
+        return _mm512_insertf32x8(x, _mm256_insertf128_ps(_mm256_castps128_ps256(c), d, 1), 1);
     }
-    LG_FN static void split(R x, float *const *p, ptrdiff_t f) {
-        _mm_storeu_ps(p[0] + f, _mm512_castps512_ps128(x));
-        _mm_storeu_ps(p[4] + f, _mm512_extractf32x4_ps(x, 1));
-        _mm_storeu_ps(p[8] + f, _mm512_extractf32x4_ps(x, 2));
-        _mm_storeu_ps(p[12] + f, _mm512_extractf32x4_ps(x, 3));
+    template <class S> LG_FN static R join(const S &p, int i, ptrdiff_t f) {
+        return four(_mm_loadu_ps(p(i) + f), _mm_loadu_ps(p(i + 4) + f), _mm_loadu_ps(p(i + 8) + f),
+                    _mm_loadu_ps(p(i + 12) + f));
+    }
+    template <class S> LG_FN static void split(R x, const S &p, int i, ptrdiff_t f) {
+        _mm_storeu_ps(p(i) + f, _mm512_castps512_ps128(x));
+        _mm_storeu_ps(p(i + 4) + f, _mm512_extractf32x4_ps(x, 1));
+        _mm_storeu_ps(p(i + 8) + f, _mm512_extractf32x4_ps(x, 2));
+        _mm_storeu_ps(p(i + 12) + f, _mm512_extractf32x4_ps(x, 3));
+    }
+    template <class S> LG_FN static R join_some(const S &p, int i, int few) {
+        const __mmask8 k = (__mmask8)((1 << few) - 1);
+        return four(_mm_maskz_loadu_ps(k, p(i)), _mm_maskz_loadu_ps(k, p(i + 4)), _mm_maskz_loadu_ps(k, p(i + 8)),
+                    _mm_maskz_loadu_ps(k, p(i + 12)));
+    }
+    template <class S> LG_FN static void split_some(R x, const S &p, int i, int few) {
+        const __mmask8 k = (__mmask8)((1 << few) - 1);
+        _mm_mask_storeu_ps(p(i), k, _mm512_castps512_ps128(x));
+        _mm_mask_storeu_ps(p(i + 4), k, _mm512_extractf32x4_ps(x, 1));
+        _mm_mask_storeu_ps(p(i + 8), k, _mm512_extractf32x4_ps(x, 2));
+        _mm_mask_storeu_ps(p(i + 12), k, _mm512_extractf32x4_ps(x, 3));
     }
     LG_FN static R low(R a, R b) { return _mm512_unpacklo_ps(a, b); }
     LG_FN static R high(R a, R b) { return _mm512_unpackhi_ps(a, b); }
     LG_FN static R low2(R a, R b) { return (R)_mm512_unpacklo_pd((__m512d)a, (__m512d)b); }
     LG_FN static R high2(R a, R b) { return (R)_mm512_unpackhi_pd((__m512d)a, (__m512d)b); }
 #elif LG_BYTES == 32
-    LG_FN static R join(const float *const *p, ptrdiff_t f) {
-        return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(p[0] + f)), _mm_loadu_ps(p[4] + f), 1);
+    template <class S> LG_FN static R join(const S &p, int i, ptrdiff_t f) {
+        return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(p(i) + f)), _mm_loadu_ps(p(i + 4) + f), 1);
     }
-    LG_FN static void split(R x, float *const *p, ptrdiff_t f) {
-        _mm_storeu_ps(p[0] + f, _mm256_castps256_ps128(x));
-        _mm_storeu_ps(p[4] + f, _mm256_extractf128_ps(x, 1));
+    template <class S> LG_FN static void split(R x, const S &p, int i, ptrdiff_t f) {
+        _mm_storeu_ps(p(i) + f, _mm256_castps256_ps128(x));
+        _mm_storeu_ps(p(i + 4) + f, _mm256_extractf128_ps(x, 1));
     }
     LG_FN static R low(R a, R b) { return _mm256_unpacklo_ps(a, b); }
     LG_FN static R high(R a, R b) { return _mm256_unpackhi_ps(a, b); }
     LG_FN static R low2(R a, R b) { return (R)_mm256_unpacklo_pd((__m256d)a, (__m256d)b); }
     LG_FN static R high2(R a, R b) { return (R)_mm256_unpackhi_pd((__m256d)a, (__m256d)b); }
 #else
-    LG_FN static R join(const float *const *p, ptrdiff_t f) { return *(const H *)(p[0] + f); }
-    LG_FN static void split(R x, float *const *p, ptrdiff_t f) { *(H *)(p[0] + f) = x; }
+    template <class S> LG_FN static R join(const S &p, int i, ptrdiff_t f) { return *(const H *)(p(i) + f); }
+    template <class S> LG_FN static void split(R x, const S &p, int i, ptrdiff_t f) { *(H *)(p(i) + f) = x; }
     LG_FN static R low(R a, R b) { return R{a[0], b[0], a[1], b[1]}; }
     LG_FN static R high(R a, R b) { return R{a[2], b[2], a[3], b[3]}; }
     LG_FN static R low2(R a, R b) { return R{a[0], a[1], b[0], b[1]}; }
@@ -134,43 +190,54 @@ template <> struct granule<float> {
     }
 };
 
-template <class T> LG_FN void interleave(pack<T> *dst, const T *const *from, ptrdiff_t count) {
-    typedef granule<T> S;
-    const T *src[pack<T>::W]; // copied, to be kept in registers
-    LG_UNROLL for (int l = 0; l < pack<T>::W; l++) src[l] = from[l];
-    typename raw<T>::R x[S::G];
-    ptrdiff_t f = 0;
-    for (; f + S::G <= count; f += S::G) {
-        LG_UNROLL for (int i = 0; i < S::G; i++) x[i] = S::join(src + i, f);
-        S::turn(x);
-        LG_UNROLL for (int i = 0; i < S::G; i++) dst[f + i].r = x[i];
+// The last granule of a run that is no multiple of G overlaps the one before.
+template <class T, class S> LG_FN void interleave(pack<T> *dst, const S &from, ptrdiff_t count) {
+    typedef granule<T> N;
+    const int G = N::G;
+    typename raw<T>::R x[G];
+    for (ptrdiff_t f = 0; f < count && count >= G; f += G) {
+        ask_for_next<0>(from, f, G);
+        if (f > count - G) f = count - G;
+        LG_UNROLL for (int i = 0; i < G; i++) x[i] = N::join(from, i, f);
+        N::turn(x);
+        LG_UNROLL for (int i = 0; i < G; i++) dst[f + i].r = x[i];
     }
-    for (; f < count; f++) LG_UNROLL for (int l = 0; l < pack<T>::W; l++) dst[f].r[l] = src[l][f];
+    if (count >= G) return;
+#if LG_BYTES == 64
+    LG_UNROLL for (int i = 0; i < G; i++) x[i] = N::join_some(from, i, (int)count);
+    N::turn(x);
+    LG_UNROLL for (int i = 0; i < G - 1; i++) if (i < count) dst[i].r = x[i];
+#else
+    for (ptrdiff_t f = 0; f < count; f++) LG_UNROLL for (int l = 0; l < pack<T>::W; l++) dst[f].r[l] = from(l)[f];
+#endif
 }
-template <class T> LG_FN void deinterleave(const pack<T> *src, T *const *to, ptrdiff_t count) {
-    typedef granule<T> S;
-    T *dst[pack<T>::W];
-    LG_UNROLL for (int l = 0; l < pack<T>::W; l++) dst[l] = to[l];
-    typename raw<T>::R x[S::G];
-    ptrdiff_t f = 0;
-    for (; f + S::G <= count; f += S::G) {
-        LG_UNROLL for (int i = 0; i < S::G; i++) x[i] = src[f + i].r;
-        S::turn(x);
-        LG_UNROLL for (int i = 0; i < S::G; i++) S::split(x[i], dst + i, f);
+template <class T, class S> LG_FN void deinterleave(const pack<T> *src, const S &to, ptrdiff_t count) {
+    typedef granule<T> N;
+    const int G = N::G;
+    typename raw<T>::R x[G];
+    for (ptrdiff_t f = 0; f < count && count >= G; f += G) {
+        ask_for_next<1>(to, f, G);
+        if (f > count - G) f = count - G;
+        LG_UNROLL for (int i = 0; i < G; i++) x[i] = src[f + i].r;
+        N::turn(x);
+        LG_UNROLL for (int i = 0; i < G; i++) N::split(x[i], to, i, f);
     }
-    for (; f < count; f++) LG_UNROLL for (int l = 0; l < pack<T>::W; l++) dst[l][f] = src[f].r[l];
+    if (count >= G) return;
+#if LG_BYTES == 64
+    LG_UNROLL for (int i = 0; i < G; i++) x[i] = i < count ? src[i].r : src[0].r;
+    N::turn(x);
+    LG_UNROLL for (int i = 0; i < G; i++) N::split_some(x[i], to, i, (int)count);
+#else
+    for (ptrdiff_t f = 0; f < count; f++) LG_UNROLL for (int l = 0; l < pack<T>::W; l++) to(l)[f] = src[f].r[l];
+#endif
 }
-LG_FN void interleave(double *dst, const double *const *src, ptrdiff_t count) {
-    for (ptrdiff_t f = 0; f < count; f++) dst[f] = src[0][f];
+template <class T, class S> LG_FN void interleave(T *dst, const S &from, ptrdiff_t count) {
+    const T *src = from(0);
+    for (ptrdiff_t f = 0; f < count; f++) dst[f] = src[f];
 }
-LG_FN void interleave(float *dst, const float *const *src, ptrdiff_t count) {
-    for (ptrdiff_t f = 0; f < count; f++) dst[f] = src[0][f];
-}
-LG_FN void deinterleave(const double *src, double *const *dst, ptrdiff_t count) {
-    for (ptrdiff_t f = 0; f < count; f++) dst[0][f] = src[f];
-}
-LG_FN void deinterleave(const float *src, float *const *dst, ptrdiff_t count) {
-    for (ptrdiff_t f = 0; f < count; f++) dst[0][f] = src[f];
+template <class T, class S> LG_FN void deinterleave(const T *src, const S &to, ptrdiff_t count) {
+    T *dst = to(0);
+    for (ptrdiff_t f = 0; f < count; f++) dst[f] = src[f];
 }
 
 // ---- operands --------------------------------------------------------------------------------------------------------
@@ -198,9 +265,17 @@ LG_CALL tile<V> load(V *p, const part &c, int v, ptrdiff_t m, ptrdiff_t n, V *sp
     const lg_view &a = c.call->x[v];
     const ptrdiff_t item = X::parts * sizeof(T);
     const order o = to_row ? strided : order_of(a, m, n, item);
+    if (o != strided && !a.list && c.count == X::width) {
+        const T *const from = (const T *)place(c, v, 0);
+        if (adjoining<const T>::serves(a.step, m * n * X::parts))
+            interleave((typename X::real *)p, adjoining<const T>{from, m * n * X::parts}, m * n * X::parts);
+        else
+            interleave((typename X::real *)p, spaced<const T>{from, a.step}, m * n * X::parts);
+        return ordered(p, o, m, n);
+    }
     const T *src[X::width];
     for (int l = 0; l < X::width; l++) {
-        const char *q = a.ptr[c.first + (l < c.count ? l : 0)];
+        const char *q = place(c, v, l < c.count ? l : 0);
         if (o == strided) {
             char *s = (char *)spare + l * (m * n * item);
             copy_strided<T, X::parts>(s, n * item, item, q, a.rs, a.cs, m, n, to_row ? to_row + l * m : nullptr);
@@ -208,33 +283,60 @@ LG_CALL tile<V> load(V *p, const part &c, int v, ptrdiff_t m, ptrdiff_t n, V *sp
         }
         src[l] = (const T *)q;
     }
-    interleave((typename X::real *)p, src, m * n * X::parts);
+    interleave((typename X::real *)p, listed<const T>{src}, m * n * X::parts);
     return ordered(p, o, m, n);
 }
 // The order a result's tile should have for the quickest store().
 template <class V> LG_FN tile<V> result(V *p, const part &c, int v, ptrdiff_t m, ptrdiff_t n) {
     return ordered(p, order_of(c.call->x[v], m, n, traits<V>::parts * sizeof(typename traits<V>::scalar)), m, n);
 }
+LG_FN bool all_good(const part &c) {
+    int failed = 0;
+    for (int l = 0; l < c.count; l++) failed |= c.call->info[c.first + l];
+    return failed == 0;
+}
+template <class T> LG_FN void put_numbers(T *to, pack<T> x) { *(typename raw<T>::U *)to = x.r; }
+template <class T> LG_FN void put_numbers(T *to, T x) { *to = x; }
 // Writes a contiguous tile of m n numbers to operand v, except for matrices whose info is not zero. `spare` and to_row
 // as in load().
 template <class V>
 LG_CALL void store(tile<V> t, const part &c, int v, ptrdiff_t m, ptrdiff_t n, V *spare, const int *to_row = nullptr) {
     typedef traits<V> X;
     typedef typename X::scalar T;
+    typedef typename X::real P;
     const lg_view &a = c.call->x[v];
-    const ptrdiff_t item = X::parts * sizeof(T);
-    const order o = to_row ? strided : order_of(a, m, n, item);
-    const bool direct = (o == by_rows && (t.cs == 1 || n == 1) && (t.rs == n || m == 1)) ||
-                        (o == by_columns && (t.rs == 1 || m == 1) && (t.cs == m || n == 1));
+    const ptrdiff_t item = X::parts * sizeof(T), numbers = m * n * X::parts;
+    const order o = order_of(a, m, n, item);
+    const bool rows = o == by_rows && (t.cs == 1 || n == 1) && (t.rs == n || m == 1);
+    const bool direct = rows || (o == by_columns && (t.rs == 1 || m == 1) && (t.cs == m || n == 1));
     T *dst[X::width];
+    if (direct && !to_row && !a.list && c.count == X::width && all_good(c)) {
+        T *const to = (T *)place(c, v, 0);
+        if (numbers == 1 && a.step == item)
+            put_numbers(to, *(const P *)t.p);
+        else if (adjoining<T>::serves(a.step, numbers))
+            deinterleave((const P *)t.p, adjoining<T>{to, numbers}, numbers);
+        else
+            deinterleave((const P *)t.p, spaced<T>{to, a.step}, numbers);
+        return;
+    }
+    if (rows && to_row && c.count == X::width && all_good(c)) {
+        char *whole[X::width];
+        for (int l = 0; l < X::width; l++) whole[l] = place(c, v, l);
+        for (ptrdiff_t i = 0; i < m; i++) {
+            for (int l = 0; l < X::width; l++) dst[l] = (T *)(whole[l] + to_row[l * m + i] * (n * item));
+            deinterleave((const P *)(t.p + i * n), listed<T>{dst}, n * X::parts);
+        }
+        return;
+    }
     for (int l = 0; l < X::width; l++)
-        dst[l] = direct && good(c, l) ? (T *)a.ptr[c.first + l] : (T *)((char *)spare + l * (m * n * item));
-    deinterleave((const typename X::real *)t.p, dst, m * n * X::parts);
-    if (!direct)
+        dst[l] = direct && !to_row && good(c, l) ? (T *)place(c, v, l) : (T *)((char *)spare + l * (m * n * item));
+    deinterleave((const P *)t.p, listed<T>{dst}, numbers);
+    if (!direct || to_row)
         for (int l = 0; l < c.count; l++)
             if (good(c, l))
-                copy_strided<T, X::parts>(a.ptr[c.first + l], a.rs, a.cs, (const char *)dst[l], t.rs * item, t.cs * item, m,
-                                          n, to_row ? to_row + l * m : nullptr);
+                copy_strided<T, X::parts>(place(c, v, l), a.rs, a.cs, (const char *)dst[l], t.rs * item, t.cs * item, m, n,
+                                          to_row ? to_row + l * m : nullptr);
 }
 // One number for each matrix, such as info: the element of matrix l of a pack of integers.
 template <class T> LG_FN typename bits<T>::I lane_of(const ipack<T> &x, int l) { return x.r[l]; }
@@ -243,8 +345,21 @@ LG_FN int lane_of(const int &x, int) { return x; }
 template <class T> LG_FN T lane_of(const pack<T> &x, int l) { return x.r[l]; }
 LG_FN double lane_of(const double &x, int) { return x; }
 LG_FN float lane_of(const float &x, int) { return x; }
+LG_FN void to_integers(double x, int *to) { *to = (int)x; }
+LG_FN void to_integers(float x, int *to) { *to = (int)x; }
+template <class T> LG_FN void to_integers(pack<T> x, int *to) {
+#ifdef LG_AVX512
+    if constexpr (sizeof(T) == 8)
+        _mm256_storeu_si256((__m256i *)to, _mm512_cvttpd_epi32((__m512d)x.r));
+    else
+        _mm512_storeu_si512(to, _mm512_cvttps_epi32((__m512)x.r));
+#else
+    for (int l = 0; l < pack<T>::W; l++) to[l] = (int)x.r[l];
+#endif
+}
 template <class I> LG_FN void store_info(const I &info, const part &c) {
-    for (int l = 0; l < c.count; l++) c.call->info[c.first + l] = (int)lane_of(info, l);
+    const bool none = !any(info != I(0));
+    for (int l = 0; l < c.count; l++) c.call->info[c.first + l] = none ? 0 : (int)lane_of(info, l);
 }
 
 // ---- entries of the table --------------------------------------------------------------------------------------------

@@ -1,78 +1,86 @@
 #include "layout.hpp"
 
-#include "lu.hpp"
+#include "lu_small.hpp"
 
 namespace lg {
 namespace {
 
 LG_FN ptrdiff_t larger(ptrdiff_t a, ptrdiff_t b) { return a > b ? a : b; }
 
-template <class V> struct lu_space {
-    pivots<V> piv;
-    V *mult;
-    LG_FN lu_space(arena &ws, int m) {
-        typedef typename traits<V>::real P;
-        piv.position = ws.take<P>(m), piv.swap = ws.take<P>(m);
-        mult = ws.take<V>(fold<V>::value * m);
+// Writes count numbers for each matrix as integers. `spare` is workspace for as many.
+template <class P> LG_FN void put_integers(const part &c, int v, const P *x, int count, int *spare) {
+    const int width = traits<P>::width;
+    for (int k = 0; k < count; k++) to_integers(x[k], spare + k * width);
+    const ptrdiff_t rs = c.call->x[v].rs;
+    const bool all = all_good(c);
+    for (int l = 0; l < c.count; l++) {
+        if (!all && !good(c, l)) continue;
+        char *p = place(c, v, l);
+        for (int k = 0; k < count; k++) *(int *)(p + k * rs) = spare[k * width + l];
     }
-    static ptrdiff_t elements(ptrdiff_t m) { return (2 + fold<V>::value) * m; }
-};
-// Numbers held as real packs, as the lists of integers [W][count] that load() and store() take.
-template <class P> LG_FN int *as_lists(const P *x, int count, arena &ws, int width) {
-    int *list = ws.take<int>((ptrdiff_t)width * count);
-    for (int l = 0; l < width; l++)
-        for (int i = 0; i < count; i++) list[l * count + i] = (int)lane_of(x[i], l);
-    return list;
 }
+// Lists [W][m] that say where row i of a matrix went, and which row came to place k.
+struct row_lists {
+    int *position, *row;
+    LG_FN row_lists(arena &ws, int width, int m) : position(ws.take<int>(width * m)), row(ws.take<int>(width * m)) {}
+    template <class P> LG_FN void fill(const P *swap, int count, int m, int width) const {
+        for (int l = 0; l < width; l++) {
+            int *r = row + l * m;
+            for (int k = 0; k < m; k++) r[k] = k;
+            for (int k = 0; k < count; k++) {
+                const int p = (int)lane_of(swap[k], l), t = r[k];
+                r[k] = r[p];
+                r[p] = t;
+            }
+            for (int k = 0; k < m; k++) position[l * m + r[k]] = k;
+        }
+    }
+};
 
 template <class V> struct lu_factor_op {
-    static ptrdiff_t elements(ptrdiff_t m, ptrdiff_t n, ptrdiff_t, int) {
-        return 3 * m * n + lu_space<V>::elements(m) + m;
-    }
+    typedef typename traits<V>::real P;
+    static ptrdiff_t elements(ptrdiff_t m, ptrdiff_t n, ptrdiff_t, int) { return 2 * m * n + m; }
     static void run(const part &c) {
-        const int m = (int)c.call->m, n = (int)c.call->n;
+        const int m = (int)c.call->m, n = (int)c.call->n, mn = m < n ? m : n;
         arena ws{c.call->ws};
-        V *pa = ws.take<V>(m * n), *pf = ws.take<V>(m * n), *spare = ws.take<V>(m * n);
-        const lu_space<V> s(ws, m);
-        tile<V> a = load(pa, c, 0, m, n, spare);
-        store_info(lu(a, ordered(pf, by_rows, m, n), m, n, s.mult, s.piv), c);
-        store(a, c, 1, m, n, spare, as_lists(s.piv.position, m, ws, traits<V>::width));
-        const lg_view &v = c.call->x[2];
-        for (int l = 0; l < c.count; l++)
-            for (int k = 0; good(c, l) && k < (m < n ? m : n); k++)
-                *(int *)(v.ptr[c.first + l] + k * v.rs) = (int)lane_of(s.piv.swap[k], l);
+        V *pa = ws.take<V>(m * n), *spare = ws.take<V>(m * n);
+        P *swap = ws.take<P>(mn);
+        const tile<V> a = load(pa, c, 0, m, n, spare);
+        if (m == n && try_factor(a, n, swap))
+            store_info(typename traits<V>::I(0), c);
+        else
+            store_info(lu(a, m, n, swap), c);
+        store(a, c, 1, m, n, spare);
+        put_integers(c, 2, swap, mn, (int *)spare);
     }
 };
 
 template <class V> struct lu_op {
-    static ptrdiff_t elements(ptrdiff_t m, ptrdiff_t n, ptrdiff_t, int) {
-        return 4 * m * n + lu_space<V>::elements(m) + m;
-    }
+    typedef typename traits<V>::real P;
+    typedef typename traits<V>::scalar T;
+    static ptrdiff_t elements(ptrdiff_t m, ptrdiff_t n, ptrdiff_t, int) { return 4 * m * n + 3 * m; }
     static void run(const part &c) {
-        typedef typename traits<V>::real P;
-        typedef typename traits<V>::scalar T;
         const int m = (int)c.call->m, n = (int)c.call->n, k = m < n ? m : n, flags = c.call->flags;
         arena ws{c.call->ws};
-        V *pa = ws.take<V>(m * n), *pf = ws.take<V>(m * n), *pl = ws.take<V>(m * k), *spare = ws.take<V>(m * n);
-        const lu_space<V> s(ws, m);
-        const tile<V> a = load(pa, c, 0, m, n, spare), u = result(pf, c, 2, k, n), l = ordered(pl, by_rows, m, k);
-        lu(a, u, m, n, s.mult, s.piv);
+        V *pa = ws.take<V>(m * n), *pu = ws.take<V>(k * n), *pl = ws.take<V>(m * k), *spare = ws.take<V>(m * n);
+        P *swap = ws.take<P>(k);
+        const row_lists lists(ws, traits<V>::width, m);
+        const tile<V> a = load(pa, c, 0, m, n, spare), u = result(pu, c, 2, k, n), l = result(pl, c, 1, m, k);
+        lu(a, m, n, swap);
+        lists.fill(swap, k, m, traits<V>::width);
         store_info(typename traits<V>::I(0), c); // a zero pivot leaves a valid factorisation
-        for (int i = 0; i < m; i++) {
-            const P p = s.piv.position[i];
-            for (int j = 0; j < k; j++)
-                l(i, j) = select(p > P(T(j)), a(i, j), select(p == P(T(j)), V(1), V(0)));
-        }
-        for (int i = 1; i < k; i++)
-            for (int j = 0; j < i; j++) u(i, j) = V(0);
-        const int *position = as_lists(s.piv.position, m, ws, traits<V>::width);
-        store(l, c, 1, m, k, spare, flags & LG_PERMUTE_L ? nullptr : position);
+        for (int i = 0; i < m; i++)
+            for (int j = 0; j < k; j++) l(i, j) = i > j ? a(i, j) : V(i == j);
+        for (int i = 0; i < k; i++)
+            for (int j = 0; j < n; j++) u(i, j) = i > j ? V(0) : a(i, j);
+        store(l, c, 1, m, k, spare, flags & LG_PERMUTE_L ? lists.row : nullptr);
         store(u, c, 2, k, n, spare);
         if (flags & LG_PERMUTE_L) return;
         const lg_view &v = c.call->x[3];
+        const int *position = lists.position;
         for (int at = 0; at < c.count; at++, position += m)
             for (int i = 0; i < m; i++) {
-                char *p = v.ptr[c.first + at] + i * v.rs;
+                char *p = place(c, 3, at) + i * v.rs;
                 if (flags & LG_INDICES)
                     *(ptrdiff_t *)p = position[i];
                 else
@@ -86,7 +94,7 @@ template <class V> struct lu_op {
 LG_FN void read_swaps(const part &c, int v, int n, int *position, int *row, int width) {
     const lg_view &a = c.call->x[v];
     for (int l = 0; l < width; l++, position += n, row += n) {
-        const char *p = a.ptr[c.first + (l < c.count ? l : 0)];
+        const char *p = place(c, v, l < c.count ? l : 0);
         for (int k = 0; k < n; k++) row[k] = k;
         for (int k = 0; k < n; k++) {
             const int j = *(const int *)(p + k * a.rs), t = row[k];
@@ -102,83 +110,94 @@ LG_FN void read_swaps(const part &c, int v, int n, int *position, int *row, int 
 }
 
 template <class V> struct lu_solve_op {
-    static ptrdiff_t elements(ptrdiff_t, ptrdiff_t n, ptrdiff_t k, int) {
-        return 2 * n * n + 2 * n * k + n * larger(n, k) + 3 * n;
-    }
+    static ptrdiff_t elements(ptrdiff_t, ptrdiff_t n, ptrdiff_t k, int) { return n * n + n * k + n * larger(n, k) + 2 * n; }
     static void run(const part &c) {
-        typedef typename traits<V>::real P;
-        typedef typename traits<V>::scalar T;
-        const int n = (int)c.call->n, k = (int)c.call->k, flags = c.call->flags, width = traits<V>::width;
+        const int n = (int)c.call->n, k = (int)c.call->k, flags = c.call->flags;
         const bool conjugated = (flags & LG_CONJ) && traits<V>::parts == 2;
         arena ws{c.call->ws};
-        V *pf = ws.take<V>(n * n), *pa = ws.take<V>(n * n), *pb = ws.take<V>(n * k), *px = ws.take<V>(n * k),
-          *spare = ws.take<V>(n * larger(n, k));
-        P *place = ws.take<P>(n);
-        int *position = ws.take<int>(width * n), *row = ws.take<int>(width * n);
-        tile<V> f = load(pf, c, 0, n, n, spare), x = result(px, c, 3, n, k);
+        V *pf = ws.take<V>(n * n), *px = ws.take<V>(n * k), *spare = ws.take<V>(n * larger(n, k));
+        const row_lists lists(ws, traits<V>::width, n);
+        const tile<V> f = load(pf, c, 0, n, n, spare);
         store_info(first_zero(f, n), c);
-        read_swaps(c, 1, n, position, row, width);
+        read_swaps(c, 1, n, lists.position, lists.row, traits<V>::width);
         if (flags & LG_TRANS) {
-            tile<V> b = load(pb, c, 2, n, k, spare), a = load(pa, c, 0, n, n, spare, row);
-            for (int l = 0; l < width; l++)
-                for (int i = 0; i < n; i++) ((T *)place)[i * width + l] = (T)position[l * n + i];
-            if (conjugated) conjugate(b, n, k);
-            solve_lower<false>(f.t(), n, b, k);
-            solve_pivoted(a, f, n, b, x, k, place);
+            const tile<V> x = load(px, c, 2, n, k, spare);
             if (conjugated) conjugate(x, n, k);
+            solve_lower<false>(f.t(), n, x, k);
+            solve_upper<true>(f.t(), n, x, k);
+            if (conjugated) conjugate(x, n, k);
+            store(x, c, 3, n, k, spare, lists.row);
         } else {
-            x = load(px, c, 2, n, k, spare, position);
+            const tile<V> x = load(px, c, 2, n, k, spare, lists.position);
             solve_lower<true>(f, n, x, k);
             solve_upper<false>(f, n, x, k);
+            store(x, c, 3, n, k, spare);
         }
-        store(x, c, 3, n, k, spare);
     }
 };
 
 // Factors the transposed matrix, so that solve() is lu_solve() of what lu_factor() returns for it, bit for bit.
 template <class V> struct solve_op {
-    static ptrdiff_t elements(ptrdiff_t, ptrdiff_t n, ptrdiff_t k, int) {
-        return 2 * n * n + 2 * n * k + n * larger(n, k) + lu_space<V>::elements(n);
-    }
+    typedef typename traits<V>::real P;
+    static ptrdiff_t elements(ptrdiff_t, ptrdiff_t n, ptrdiff_t k, int) { return n * n + n * k + n * larger(n, k) + n; }
     static void run(const part &c) {
         const int n = (int)c.call->n, k = (int)c.call->k;
         arena ws{c.call->ws};
-        V *pa = ws.take<V>(n * n), *pf = ws.take<V>(n * n), *pb = ws.take<V>(n * k), *px = ws.take<V>(n * k),
-          *spare = ws.take<V>(n * larger(n, k));
-        const lu_space<V> s(ws, n);
-        const tile<V> a = load(pa, c, 0, n, n, spare).t(), b = load(pb, c, 1, n, k, spare), x = result(px, c, 2, n, k);
-        const tile<V> f = ordered(pf, by_rows, n, n);
-        store_info(lu(a, f, n, n, s.mult, s.piv), c);
-        solve_lower<false>(f.t(), n, b, k);
-        solve_pivoted(a, f, n, b, x, k, s.piv.position);
-        store(x, c, 2, n, k, spare);
+        V *pa = ws.take<V>(n * n), *pb = ws.take<V>(n * k), *spare = ws.take<V>(n * larger(n, k));
+        P *swap = ws.take<P>(n);
+        const tile<V> a = load(pa, c, 0, n, n, spare).t(), b = load(pb, c, 1, n, k, spare);
+        if (try_solve(a, n, b, k)) {
+            store_info(typename traits<V>::I(0), c);
+        } else {
+            store_info(lu(a, n, n, swap), c);
+            solve_lower<false>(a.t(), n, b, k);
+            solve_upper<true>(a.t(), n, b, k);
+            restore_rows(b, n, k, swap);
+        }
+        store(b, c, 2, n, k, spare);
     }
 };
 
 // solve() for the identity, leaving out its zeros
 template <class V> struct inv_op {
-    static ptrdiff_t elements(ptrdiff_t, ptrdiff_t n, ptrdiff_t, int) { return 4 * n * n + lu_space<V>::elements(n); }
+    typedef typename traits<V>::real P;
+    static ptrdiff_t elements(ptrdiff_t, ptrdiff_t n, ptrdiff_t, int) { return 3 * n * n + 3 * n; }
     static void run(const part &c) {
         const int n = (int)c.call->n;
         arena ws{c.call->ws};
-        V *pa = ws.take<V>(n * n), *pf = ws.take<V>(n * n), *pb = ws.take<V>(n * n), *spare = ws.take<V>(n * n);
-        const lu_space<V> s(ws, n);
-        const tile<V> a = load(pa, c, 0, n, n, spare).t(), f = ordered(pf, by_rows, n, n), b = ordered(pb, by_rows, n, n);
-        const tile<V> x = result(spare, c, 1, n, n);
-        store_info(lu(a, f, n, n, s.mult, s.piv), c);
-        invert_lower(f.t(), n, b);
-        solve_pivoted(a, f, n, b, x, n, s.piv.position);
-        store(x, c, 1, n, n, pf);
+        V *pa = ws.take<V>(n * n), *px = ws.take<V>(n * n), *spare = ws.take<V>(n * n);
+        P *swap = ws.take<P>(n);
+        const row_lists lists(ws, traits<V>::width, n);
+        const tile<V> a = load(pa, c, 0, n, n, spare).t(), best = result(px, c, 1, n, n), x = ordered(px, by_rows, n, n);
+        if (try_inverse(a, n, best)) {
+            store_info(typename traits<V>::I(0), c);
+            store(best, c, 1, n, n, spare);
+            return;
+        }
+        store_info(lu(a, n, n, swap), c);
+        lists.fill(swap, n, n, traits<V>::width);
+        invert_lower(a.t(), n, x);
+        solve_upper<true>(a.t(), n, x, n);
+        store(x, c, 1, n, n, spare, lists.row);
     }
 };
 
 // 1 where an entry is so large or small that products within the elimination may leave the range although the
-// determinant does not, or is not finite; the LAPACK lane scales rows and columns.
+// determinant does not, or is not finite; the LAPACK lane scales rows and columns. Zeros are fine, but few.
 template <class V> LG_FN typename traits<V>::I badly_scaled(tile<V> a, int n) {
     typedef typename traits<V>::real P;
     typedef typename traits<V>::I I;
     typedef bits<typename traits<V>::scalar> B;
-    auto fine = P(0) == P(0);
+    P sum = P(0), least = P(B::entry_huge);
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            const P x = abs1_(a(i, j));
+            sum = sum + x; // bounds the largest, and keeps NaN
+            least = smaller_(least, x);
+        }
+    auto fine = (sum <= P(B::entry_huge)) & (least >= P(B::entry_tiny));
+    if (!any(not_(fine))) return I(0);
+    fine = P(0) == P(0);
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) {
             const P x = abs1_(a(i, j));
@@ -188,16 +207,18 @@ template <class V> LG_FN typename traits<V>::I badly_scaled(tile<V> a, int n) {
 }
 
 template <class V> struct det_op {
-    static ptrdiff_t elements(ptrdiff_t, ptrdiff_t n, ptrdiff_t, int) { return 3 * n * n + 2 + lu_space<V>::elements(n); }
+    typedef typename traits<V>::real P;
+    static ptrdiff_t elements(ptrdiff_t, ptrdiff_t n, ptrdiff_t, int) { return 2 * n * n + n + 2; }
     static scaled_number<V> determinant(const part &c, arena &ws) {
         const int n = (int)c.call->n;
-        V *pa = ws.take<V>(n * n), *pf = ws.take<V>(n * n), *spare = ws.take<V>(n * n);
-        const lu_space<V> s(ws, n);
-        tile<V> f = ordered(pf, by_rows, n, n);
+        V *pa = ws.take<V>(n * n), *spare = ws.take<V>(n * n);
+        P *swap = ws.take<P>(n);
         const tile<V> a = load(pa, c, 0, n, n, spare);
         store_info(badly_scaled(a, n), c);
-        lu(a, f, n, n, s.mult, s.piv);
-        return lu_determinant(f, n, s.piv.swap);
+        scaled_number<V> d;
+        if (try_determinant(a, n, d)) return d;
+        lu(a, n, n, swap, false);
+        return lu_determinant([a](int i) { return a(i, i); }, n, swap);
     }
     LG_FN static V value(scaled_number<V> d) { return times_power(d.m, d.e); }
     static void run(const part &c) {
@@ -221,13 +242,12 @@ template <class V> struct slogdet_op {
         const V sign = scale_(d.m, P(1) / size);
         *p = select(size == P(0), V(0), sign);
         store(ordered(p, by_rows, 1, 1), c, 1, 1, 1, spare);
-        const lg_view &v = c.call->x[2];
         for (int l = 0; l < c.count; l++) {
             typedef typename traits<V>::scalar T;
             if (!good(c, l)) continue;
             // in double for float too: one number for each matrix
             const double log2 = 0.69314718055994530942;
-            *(T *)v.ptr[c.first + l] = (T)(__builtin_log((double)lane_of(size, l)) + (double)lane_of(d.e, l) * log2);
+            *(T *)place(c, 2, l) = (T)(__builtin_log((double)lane_of(size, l)) + (double)lane_of(d.e, l) * log2);
         }
     }
 };

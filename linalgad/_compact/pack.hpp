@@ -43,6 +43,7 @@ template <> struct bits<double> {
     static constexpr double tiny = 0x1p-1022, huge = 0x1p1022; // normal, and so are their reciprocals
     static constexpr double square_tiny = 0x1p-960, square_huge = 0x1p1000; // sums of squares that lost nothing
     static constexpr double entry_tiny = 0x1p-240, entry_huge = 0x1p240; // an elimination stays in range
+    static constexpr double plain_tiny = 0x1p-800, plain_huge = 0x1p800; // and so do products with its pivots
 };
 template <> struct bits<float> {
     typedef int I;
@@ -51,6 +52,7 @@ template <> struct bits<float> {
     static constexpr float tiny = 0x1p-126f, huge = 0x1p126f;
     static constexpr float square_tiny = 0x1p-96f, square_huge = 0x1p110f;
     static constexpr float entry_tiny = 0x1p-30f, entry_huge = 0x1p30f;
+    static constexpr float plain_tiny = 0x1p-90f, plain_huge = 0x1p90f;
 };
 
 // ---- V = a plain number ----------------------------------------------------------------------------------------------
@@ -113,6 +115,13 @@ template <class T> struct traits<pack<T>> {
 // ---- arithmetic common to numbers and packs --------------------------------------------------------------------------
 template <class V> LG_FN V min_(V a, V b) { return select(b < a, b, a); } // a where either is NaN
 template <class V> LG_FN V max_(V a, V b) { return select(b > a, b, a); }
+// the larger and the smaller of two that are not NaN, and infinity for NaN; instructions of their own where packs have them
+template <class V> LG_FN V larger_(V a, V b) { return select(b > a, b, a); }
+template <class V> LG_FN V smaller_(V a, V b) { return select(b < a, b, a); }
+template <class V> LG_FN V nan_to_inf(V a) {
+    const V inf(__builtin_inff());
+    return select(a < inf, a, inf);
+}
 // |x| with the sign of y
 LG_FN double copysign_(double x, double y) {
     typedef bits<double> B;

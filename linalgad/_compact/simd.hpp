@@ -152,6 +152,28 @@ LG_T bool any(mask<T> a) {
 #endif
 #endif
 
+// ---- larger, smaller, NaN to infinity: the instructions return their second operand where one is NaN ------------------
+#ifdef __SSE2__
+#if defined(LG_AVX512)
+#define LG_X86(name, type) _mm512_##name##_##type
+#elif defined(LG_AVX2)
+#define LG_X86(name, type) _mm256_##name##_##type
+#else
+#define LG_X86(name, type) _mm_##name##_##type
+#endif
+LG_FN pack<double> larger_(pack<double> a, pack<double> b) { return pack<double>::of(LG_X86(max, pd)(a.r, b.r)); }
+LG_FN pack<float> larger_(pack<float> a, pack<float> b) { return pack<float>::of(LG_X86(max, ps)(a.r, b.r)); }
+LG_FN pack<double> smaller_(pack<double> a, pack<double> b) { return pack<double>::of(LG_X86(min, pd)(a.r, b.r)); }
+LG_FN pack<float> smaller_(pack<float> a, pack<float> b) { return pack<float>::of(LG_X86(min, ps)(a.r, b.r)); }
+LG_FN pack<double> nan_to_inf(pack<double> a) {
+    return pack<double>::of(LG_X86(min, pd)(a.r, pack<double>(__builtin_inf()).r));
+}
+LG_FN pack<float> nan_to_inf(pack<float> a) {
+    return pack<float>::of(LG_X86(min, ps)(a.r, pack<float>(__builtin_inff()).r));
+}
+#undef LG_X86
+#endif
+
 // ---- square root, fused multiply-add ---------------------------------------------------------------------------------
 #if defined(LG_AVX512)
 LG_FN pack<double> sqrt_(pack<double> a) { return pack<double>::of(_mm512_sqrt_pd(a.r)); }

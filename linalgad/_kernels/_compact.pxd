@@ -24,7 +24,9 @@ cdef extern from "abi.h" nogil:
         LG_PERMUTE_L
         LG_INDICES
     ctypedef struct lg_view:
-        char *ptr[LG_MAX_WIDTH]
+        char *base
+        Py_ssize_t step
+        char *const *list
         Py_ssize_t rs
         Py_ssize_t cs
     ctypedef struct lg_call:

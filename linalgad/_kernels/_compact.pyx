@@ -1,7 +1,7 @@
 """The compact tier: which SIMD kernels run, for which orders, and the lane that feeds them."""
 cimport numpy as cnp
 
-from ._layout cimport at
+from ._layout cimport Slices, at
 from ._lanes cimport Plan, lane_fn, pool_acquire, pool_release, run_lanes, useful_lanes, wanted_lanes
 
 cnp.import_array()
@@ -65,6 +65,8 @@ cdef int compact_lane(const void *c_, Py_ssize_t pack, char *ws) noexcept nogil:
     cdef const Compact *c = <const Compact *>c_
     cdef Py_ssize_t first = pack * c.width
     cdef lg_call call
+    cdef char *places[LG_MAX_VIEWS][LG_MAX_WIDTH]
+    cdef const Slices *s
     cdef int v, l, failures = 0
     call.m = c.m
     call.n = c.n
@@ -74,10 +76,17 @@ cdef int compact_lane(const void *c_, Py_ssize_t pack, char *ws) noexcept nogil:
     call.info = c.info + first
     call.ws = ws
     for v in range(c.views):
-        call.x[v].rs = c.view[v].rs
-        call.x[v].cs = c.view[v].cs
-        for l in range(call.count):
-            call.x[v].ptr[l] = at(c.view[v], first + l)
+        s = c.view[v]
+        call.x[v].rs = s.rs
+        call.x[v].cs = s.cs
+        call.x[v].step = s.step
+        if s.uniform:
+            call.x[v].base = s.data + first * s.step
+            call.x[v].list = NULL
+        else:
+            for l in range(call.count):
+                places[v][l] = at(s, first + l)
+            call.x[v].list = places[v]
     c.entry.run(&call)
     for l in range(call.count):
         if call.info[l] != 0:

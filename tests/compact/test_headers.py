@@ -36,8 +36,10 @@ BODIES = {
     "cholesky.hpp": "r[0] = (int)lg::cholesky<V>(a, n);",
     "triangular.hpp": "lg::solve_lower<true>(a, n, b, n); lg::solve_upper<false>(a, n, b, n); "
                       "lg::conjugate(b, n, n); r[0] = (int)lg::first_zero(a, n);",
-    "lu.hpp": "r[0] = (int)lg::lu(a, b, n, n, y, lg::pivots<V>{p, p + n}); lg::invert_lower(b.t(), n, c); "
-              "lg::solve_pivoted(a, b, n, c, b, n, p); y[0] = lg::lu_determinant(b, n, p).m;",
+    "lu.hpp": "r[0] = (int)lg::lu(a, n, n, p); lg::invert_lower(a.t(), n, c); lg::restore_rows(c, n, n, p); "
+              "y[0] = lg::lu_determinant([a](int i) { return a(i, i); }, n, p).m;",
+    "lu_small.hpp": "lg::scaled_number<V> d; r[0] = lg::try_factor(a, n, p) + lg::try_solve(a, n, b, n) "
+                    "+ lg::try_inverse(a, n, b) + lg::try_determinant(a, n, d);",
     "qr.hpp": "lg::qr(a, n, n, y); lg::qr_form(a, y, n, n, b, n); lg::qr_triangle(a, c, n, n); "
               "lg::qr_turn(c, n, n, b, n);",
     "matmul.hpp": "lg::multiply(a, b, c, n, n, n);",
