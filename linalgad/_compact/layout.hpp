@@ -377,6 +377,10 @@ template <class P, template <class> class Op> ptrdiff_t workspace(ptrdiff_t m, p
 #define LG_PASTE_(a, b, c) a##b##_##c
 #define LG_PASTE(a, b, c) LG_PASTE_(a, b, c)
 #define LG_ENTRY(P, S, Op) {lg::run<P, S, lg::Op>, lg::workspace<P, lg::Op>}
+// The same for operations on one matrix at a time, whose Op<V> takes parts of one.
+template <class V, template <class> class Op> void run_alone(const lg_call *c) {
+    for (int l = 0; l < c->count; l++) Op<V>::run(part{c, l, 1});
+}
 // Defines lg_<name>_<tier>[LG_DTYPES] for a struct template Op<V> with static run(part) and elements(m, n, k, flags).
 #define LG_REGISTER(name, Op)                                                                                          \
     extern "C" {                                                                                                       \
@@ -384,6 +388,14 @@ template <class P, template <class> class Op> ptrdiff_t workspace(ptrdiff_t m, p
     const lg_entry LG_PASTE(lg_, name, LG_TIER)[LG_DTYPES] = {                                                         \
         LG_ENTRY(lg::pack<float>, float, Op), LG_ENTRY(lg::pack<double>, double, Op),                                  \
         LG_ENTRY(lg::cx<lg::pack<float>>, lg::cx<float>, Op), LG_ENTRY(lg::cx<lg::pack<double>>, lg::cx<double>, Op)}; \
+    }
+#define LG_ENTRY_ALONE(V, Op) {lg::run_alone<V, lg::Op>, lg::workspace<V, lg::Op>}
+#define LG_REGISTER_ALONE(name, Op)                                                                                    \
+    extern "C" {                                                                                                       \
+    extern const lg_entry LG_PASTE(lg_, name, LG_TIER)[LG_DTYPES];                                                     \
+    const lg_entry LG_PASTE(lg_, name, LG_TIER)[LG_DTYPES] = {                                                         \
+        LG_ENTRY_ALONE(lg::pack<float>, Op), LG_ENTRY_ALONE(lg::pack<double>, Op),                                     \
+        LG_ENTRY_ALONE(lg::cx<lg::pack<float>>, Op), LG_ENTRY_ALONE(lg::cx<lg::pack<double>>, Op)};                    \
     }
 
 } // namespace

@@ -50,7 +50,7 @@ cdef bint compact_serves(Compact *c, int row, int op, int typenum, double order,
     if _tier == NULL or not 1 <= order <= _rows[row].most[dtype]:
         return False
     c.entry = &_tier.op[op][dtype]
-    c.width = _tier.width[dtype]
+    c.width = 1 if row >= COMPACT_ALONE else _tier.width[dtype]
     c.slice_ns = _rows[row].base_ns + _rows[row].cubic_ns * order * order * order
     c.fallback = fallback
     c.fallback_op = fallback_op

@@ -10,8 +10,11 @@ from numpy cimport ndarray
 
 from ._types cimport lapack_t, blas_int, complex64_t, complex128_t
 from ._layout cimport Slices, slices, at, load_slice, batch_size, aligned, empty, real_of
-from ._compact cimport Compact, add, compact_serves, run_compact, COMPACT_LU, LG_OP_det, LG_OP_slogdet
-from ._lanes cimport lane_fn, of_type, plan_lanes, run_lanes, OP_LU
+from ._compact cimport (
+    Compact, add, compact_serves, run_compact, COMPACT_LU, COMPACT_BLOCKED_LU, LG_OP_det, LG_OP_slogdet,
+    LG_OP_blocked_det, LG_OP_blocked_slogdet,
+)
+from ._lanes cimport Plan, lane_fn, of_type, plan_lanes, run_lanes, OP_LU
 from ._lapack_solve cimport getrf
 
 cnp.import_array()
@@ -208,7 +211,10 @@ def det(ndarray a, bint split, out, lanes):
                                 <lane_fn>det_lane[complex64_t], <lane_fn>det_lane[complex128_t])
     cdef Py_ssize_t nb = batch_size(&op.a)
     cdef Compact c
-    if compact_serves(&c, COMPACT_LU, LG_OP_slogdet if split else LG_OP_det, t, op.a.m, lane, &op):
+    cdef Plan plan = plan_lanes(OP_LU, op.a.m, nb, lanes)
+    if (compact_serves(&c, COMPACT_LU, LG_OP_slogdet if split else LG_OP_det, t, op.a.m, lane, &op)
+            or not plan.wide and compact_serves(
+                &c, COMPACT_BLOCKED_LU, LG_OP_blocked_slogdet if split else LG_OP_blocked_det, t, op.a.m, lane, &op)):
         c.n = op.a.m
         add(&c, &op.a)
         add(&c, &op.det)
@@ -216,6 +222,5 @@ def det(ndarray a, bint split, out, lanes):
             add(&c, &op.log)
         run_compact(&c, nb, det_workspace(&op.a, cnp.PyArray_ITEMSIZE(a)), lanes, NULL)
         return d, logarithm
-    run_lanes(lane, &op, nb, det_workspace(&op.a, cnp.PyArray_ITEMSIZE(a)),
-              plan_lanes(OP_LU, op.a.m, nb, lanes), NULL)
+    run_lanes(lane, &op, nb, det_workspace(&op.a, cnp.PyArray_ITEMSIZE(a)), plan, NULL)
     return d, logarithm

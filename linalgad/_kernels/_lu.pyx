@@ -9,10 +9,11 @@ from ._layout cimport (
     all_finite, batch_size, aligned, empty, real_of, new,
 )
 from ._compact cimport (
-    Compact, add, compact_serves, run_compact, COMPACT_LU, LG_OP_lu, LG_OP_lu_factor, LG_OP_lu_solve,
+    Compact, add, compact_serves, run_compact, COMPACT_LU, COMPACT_BLOCKED_LU, LG_OP_lu, LG_OP_lu_factor, LG_OP_lu_solve,
+    LG_OP_blocked_lu, LG_OP_blocked_lu_factor, LG_OP_blocked_lu_solve,
     LG_CONJ, LG_INDICES, LG_PERMUTE_L, LG_TRANS,
 )
-from ._lanes cimport lane_fn, of_type, codes_pointer, plan_lanes, run_lanes, OP_LU, OP_TRIANGULAR
+from ._lanes cimport Plan, lane_fn, of_type, codes_pointer, plan_lanes, run_lanes, OP_LU, OP_TRIANGULAR
 from ._lapack_solve cimport getrf, getrs
 from ._by_rows cimport MANY, lu_solve_rows
 
@@ -60,7 +61,12 @@ def lu_factor(ndarray a, out, lanes, info):
                                 <lane_fn>lu_factor_lane[complex64_t], <lane_fn>lu_factor_lane[complex128_t])
     cdef Compact c
     op.a = slices(a, 2, a, 2)
-    cdef bint compact = compact_serves(&c, COMPACT_LU, LG_OP_lu_factor, t, sqrt(<double>op.a.m * op.a.n), lane, &op)
+    cdef double order = sqrt(<double>op.a.m * op.a.n)
+    cdef Py_ssize_t nb = batch_size(&op.a)
+    cdef Plan plan = plan_lanes(OP_LU, (<double>op.a.m * op.a.n * min(op.a.m, op.a.n)) ** (1.0 / 3), nb, lanes)
+    cdef bint compact = (
+        compact_serves(&c, COMPACT_LU, LG_OP_lu_factor, t, order, lane, &op)
+        or not plan.wide and compact_serves(&c, COMPACT_BLOCKED_LU, LG_OP_blocked_lu_factor, t, order, lane, &op))
     if out is None:
         if compact:     # which leaves them by rows
             lu = empty(a, 0, 0, 0, 0, t)
@@ -72,7 +78,6 @@ def lu_factor(ndarray a, out, lanes, info):
         lu, piv = out
     op.lu = slices(lu, 2, a, 2)
     op.piv = slices(piv, 1, a, 2)
-    cdef Py_ssize_t nb = batch_size(&op.a)
     if compact:
         c.m = op.a.m
         c.n = op.a.n
@@ -81,9 +86,7 @@ def lu_factor(ndarray a, out, lanes, info):
         add(&c, &op.piv)
         run_compact(&c, nb, lu_workspace(&op.a, cnp.PyArray_ITEMSIZE(a)), lanes, codes_pointer(info))
         return lu, piv
-    run_lanes(lane, &op, nb, lu_workspace(&op.a, cnp.PyArray_ITEMSIZE(a)),
-              plan_lanes(OP_LU, (<double>op.a.m * op.a.n * min(op.a.m, op.a.n)) ** (1.0 / 3), nb, lanes),
-              codes_pointer(info))
+    run_lanes(lane, &op, nb, lu_workspace(&op.a, cnp.PyArray_ITEMSIZE(a)), plan, codes_pointer(info))
     return lu, piv
 
 
@@ -175,7 +178,10 @@ def lu(ndarray a, bint permute_l, bint p_indices, out, lanes):
                                 <lane_fn>lu_lane[complex64_t], <lane_fn>lu_lane[complex128_t])
     cdef Py_ssize_t nb = batch_size(&op.a)
     cdef Compact c
-    if compact_serves(&c, COMPACT_LU, LG_OP_lu, t, sqrt(<double>m * n), lane, &op):
+    cdef Plan plan = plan_lanes(OP_LU, (<double>m * n * k) ** (1.0 / 3), nb, lanes)
+    cdef double order = sqrt(<double>m * n)
+    if (compact_serves(&c, COMPACT_LU, LG_OP_lu, t, order, lane, &op)
+            or not plan.wide and compact_serves(&c, COMPACT_BLOCKED_LU, LG_OP_blocked_lu, t, order, lane, &op)):
         c.m = m
         c.n = n
         c.flags = LG_PERMUTE_L if permute_l else LG_INDICES if p_indices else 0
@@ -186,8 +192,7 @@ def lu(ndarray a, bint permute_l, bint p_indices, out, lanes):
             add(&c, &op.p)
         run_compact(&c, nb, lu_workspace(&op.a, cnp.PyArray_ITEMSIZE(a)), lanes, NULL)
         return p, l, u
-    run_lanes(lane, &op, nb, lu_workspace(&op.a, cnp.PyArray_ITEMSIZE(a)),
-              plan_lanes(OP_LU, (<double>m * n * k) ** (1.0 / 3), nb, lanes), NULL)
+    run_lanes(lane, &op, nb, lu_workspace(&op.a, cnp.PyArray_ITEMSIZE(a)), plan, NULL)
     return p, l, u
 
 
@@ -245,7 +250,10 @@ def lu_solve(ndarray lu, ndarray piv, ndarray b, tuple shape, trans, out, lanes)
     cdef Py_ssize_t nb = batch_size(&op.out), item = cnp.PyArray_ITEMSIZE(lu)
     cdef size_t ws_bytes = lu_workspace(&op.a, item) + aligned(op.b.m * op.b.n * item)
     cdef Compact c
-    if op.b.n > 0 and compact_serves(&c, COMPACT_LU, LG_OP_lu_solve, t, op.a.m, lane, &op):
+    cdef Plan plan = plan_lanes(OP_TRIANGULAR, op.a.m, nb, lanes)
+    if op.b.n > 0 and (
+            compact_serves(&c, COMPACT_LU, LG_OP_lu_solve, t, op.a.m, lane, &op)
+            or not plan.wide and compact_serves(&c, COMPACT_BLOCKED_LU, LG_OP_blocked_lu_solve, t, op.a.m, lane, &op)):
         c.n = op.a.m
         c.k = op.b.n
         c.flags = 0 if op.trans == b'N' else LG_TRANS if op.trans == b'T' else LG_TRANS | LG_CONJ
@@ -254,6 +262,4 @@ def lu_solve(ndarray lu, ndarray piv, ndarray b, tuple shape, trans, out, lanes)
         add(&c, &op.b)
         add(&c, &op.out)
         return x, run_compact(&c, nb, ws_bytes, lanes, NULL)
-    codes = run_lanes(lane, &op, nb, ws_bytes,
-                      plan_lanes(OP_TRIANGULAR, op.a.m, nb, lanes), NULL)
-    return x, codes
+    return x, run_lanes(lane, &op, nb, ws_bytes, plan, NULL)

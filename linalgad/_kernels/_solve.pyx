@@ -12,8 +12,8 @@ from ._layout cimport (
     Slices, slices, load_slice, load_slice_t, store_slice, store_slice_t, fill_nan, all_finite, batch_size, aligned,
     conj_all, new,
 )
-from ._compact cimport Compact, add, compact_serves, run_compact, COMPACT_LU, LG_OP_solve
-from ._lanes cimport lane_fn, of_type, codes_pointer, plan_lanes, run_lanes, OP_CHOLESKY, OP_SOLVE, OP_TRIANGULAR
+from ._compact cimport Compact, add, compact_serves, run_compact, COMPACT_LU, COMPACT_BLOCKED_LU, LG_OP_solve, LG_OP_blocked_solve
+from ._lanes cimport Plan, lane_fn, of_type, codes_pointer, plan_lanes, run_lanes, OP_CHOLESKY, OP_SOLVE, OP_TRIANGULAR
 from ._by_rows cimport MANY, lu_solve_rows
 from ._lapack_solve cimport potrf, potrs, getrf, getrs, sytrf, sytrs, hetrf, hetrs, gtsv
 
@@ -179,16 +179,16 @@ def solve(ndarray a, ndarray b, tuple shape, int structure, bint lower, out, lan
                                 <lane_fn>solve_lane[complex64_t], <lane_fn>solve_lane[complex128_t])
     cdef Py_ssize_t nb = batch_size(&op.out)
     cdef Compact c
-    if (op.structure == GENERAL and op.b.n > 0
-            and compact_serves(&c, COMPACT_LU, LG_OP_solve, t, op.a.m, lane, &op)):
+    cdef int row = (OP_CHOLESKY if op.structure == POSITIVE else
+                    OP_TRIANGULAR if op.structure >= DIAGONAL else OP_SOLVE)
+    cdef Plan plan = plan_lanes(row, op.a.m, nb, lanes)
+    if op.structure == GENERAL and op.b.n > 0 and (
+            compact_serves(&c, COMPACT_LU, LG_OP_solve, t, op.a.m, lane, &op)
+            or not plan.wide and compact_serves(&c, COMPACT_BLOCKED_LU, LG_OP_blocked_solve, t, op.a.m, lane, &op)):
         c.n = op.a.m
         c.k = op.b.n
         add(&c, &op.a)
         add(&c, &op.b)
         add(&c, &op.out)
         return x, run_compact(&c, nb, solve_workspace(&op, cnp.PyArray_ITEMSIZE(a)), lanes, codes_pointer(info))
-    cdef int row = (OP_CHOLESKY if op.structure == POSITIVE else
-                    OP_TRIANGULAR if op.structure >= DIAGONAL else OP_SOLVE)
-    codes = run_lanes(lane, &op, nb, solve_workspace(&op, cnp.PyArray_ITEMSIZE(a)),
-                      plan_lanes(row, op.a.m, nb, lanes), codes_pointer(info))
-    return x, codes
+    return x, run_lanes(lane, &op, nb, solve_workspace(&op, cnp.PyArray_ITEMSIZE(a)), plan, codes_pointer(info))

@@ -7,6 +7,7 @@ WITH_LAPACK = [*TIERS, "off"]
 WIDTH = 16      # of the widest pack
 
 
-def select(name):
-    """Use the tier `name` for all orders."""
-    _kernel.set_tier(name, [((1000.0,) * 4, 0.0, 0.0)] * len(_compact.ROWS))
+def select(name, blocked=False):
+    """Use the tier `name` for all orders: its kernels over the batch or, if `blocked`, those for one matrix."""
+    rows = [row.startswith("blocked_") == blocked for row in _compact.ROWS]
+    _kernel.set_tier(name, [((1000.0 * serves,) * 4, 0.0, 0.0) for serves in rows])

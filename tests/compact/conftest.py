@@ -26,3 +26,12 @@ def each_tier():
 
     yield tiers
     _compact.use(before)
+
+
+@pytest.fixture(params=TIERS)
+def blocked_tier(request):
+    """Each tier that this CPU has, its kernels for one matrix at a time serving every order."""
+    before = _compact.use()
+    select(request.param, blocked=True)
+    yield request.param
+    _compact.use(before)

@@ -1,0 +1,296 @@
+// One matrix at a time, with SIMD along its rows: for matrices too large to be interleaved with others in the cache.
+//
+// A matrix lies by rows in the workspace, each row a run of V: pack<T>, or cx<pack<T>> with the real and the imaginary
+// parts of W numbers side by side. Nearly all the work is in product_block(): a rectangle of rows and packs is held in
+// registers while products of a column of numbers and a row of packs are taken from it. The sums of a number run in the
+// same order wherever blocks begin.
+#ifndef LINALGAD_COMPACT_BLOCKED_HPP
+#define LINALGAD_COMPACT_BLOCKED_HPP
+
+#include "layout.hpp"
+
+namespace lg {
+namespace {
+
+// Rows and columns eliminated at a time; a multiple of every W.
+static const int BLOCK = 16;
+
+// The register block: rows, and packs in each. Its accumulators and operands fill the register file.
+template <class V> struct extent {
+#if defined(LG_AVX512) || defined(__aarch64__)
+    static const int rows = traits<V>::parts == 1 ? 8 : 4;
+#else
+    static const int rows = traits<V>::parts == 1 ? 4 : 2;
+#endif
+    static const int packs = traits<V>::parts == 1 ? 3 : 2;
+};
+
+// One number among those of a run of V.
+template <class V> struct alone;
+template <class T> struct alone<pack<T>> {
+    typedef T type;
+    LG_FN static T get(const T *p) { return *p; }
+    LG_FN static void put(T *p, T x) { *p = x; }
+    LG_FN static pack<T> splat(const T *p) { return pack<T>(*p); }
+    LG_FN static pack<T> splat(T x) { return pack<T>(x); }
+};
+template <class T> struct alone<cx<pack<T>>> {
+    typedef cx<T> type;
+    static const int W = pack<T>::W;
+    LG_FN static cx<T> get(const T *p) { return {p[0], p[W]}; }
+    LG_FN static void put(T *p, cx<T> x) { p[0] = x.re, p[W] = x.im; }
+    LG_FN static cx<pack<T>> splat(const T *p) { return {pack<T>(p[0]), pack<T>(p[W])}; }
+    LG_FN static cx<pack<T>> splat(cx<T> x) { return {pack<T>(x.re), pack<T>(x.im)}; }
+};
+
+template <class V> struct rows {
+    typedef typename traits<V>::scalar T;
+    typedef typename alone<V>::type S;
+    static const int W = traits<V>::width, parts = traits<V>::parts;
+    V *p;
+    ptrdiff_t ld; // packs from row to row
+    // where number j of a row is: its real part, the imaginary part W further
+    LG_FN static ptrdiff_t place(ptrdiff_t j) { return parts == 1 ? j : j / W * (W * parts) + j % W; }
+    LG_FN V *row(ptrdiff_t i) const { return p + i * ld; }
+    LG_FN T *at(ptrdiff_t i, ptrdiff_t j) const { return (T *)row(i) + place(j); }
+    LG_FN S get(ptrdiff_t i, ptrdiff_t j) const { return alone<V>::get(at(i, j)); }
+    LG_FN void put(ptrdiff_t i, ptrdiff_t j, S x) const { alone<V>::put(at(i, j), x); }
+    LG_FN ptrdiff_t step() const { return ld * W * parts; } // of at() from row to row
+};
+LG_FN int packs_for(ptrdiff_t n, int width) { return (int)((n + width - 1) / width); }
+// An odd number of packs: rows at a distance of a power of two would compete for the same places of the cache.
+template <class V> LG_FN ptrdiff_t stride_for(ptrdiff_t n) { return packs_for(n, traits<V>::width) | 1; }
+template <class V> LG_FN rows<V> take_rows(arena &ws, ptrdiff_t m, ptrdiff_t n) {
+    return {ws.take<V>(m * stride_for<V>(n)), stride_for<V>(n)};
+}
+template <class V> LG_FN ptrdiff_t row_elements(ptrdiff_t m, ptrdiff_t n) { return m * stride_for<V>(n); }
+// 0, 1, ... W - 1, plus an offset
+template <class P> LG_FN P counted(ptrdiff_t from) {
+    typedef typename traits<P>::scalar T;
+    P x;
+    LG_UNROLL for (int l = 0; l < traits<P>::width; l++) x.r[l] = (T)l;
+    return x + P((T)from);
+}
+
+// ---- products --------------------------------------------------------------------------------------------------------
+// c(i, j) -= sum over p < k of a(i, p) b(p, j) for MB rows and NB packs; a(i, p) is the number at a[p lda + i].
+template <int MB, int NB, class V, class T>
+LG_FN void product_block(V *c, ptrdiff_t ldc, const T *a, ptrdiff_t lda, const V *b, ptrdiff_t ldb, int k, V (&x)[MB][NB]) {
+    LG_UNROLL for (int i = 0; i < MB; i++) LG_UNROLL for (int j = 0; j < NB; j++) x[i][j] = c[i * ldc + j];
+    for (int p = 0; p < k; p++, a += lda, b += ldb) {
+        V y[NB];
+        LG_UNROLL for (int j = 0; j < NB; j++) y[j] = b[j];
+        LG_UNROLL for (int i = 0; i < MB; i++) {
+            const V f = alone<V>::splat(a + i);
+            LG_UNROLL for (int j = 0; j < NB; j++) x[i][j] = fnma_(f, y[j], x[i][j]);
+        }
+    }
+}
+template <int MB, int NB, class V> LG_FN void put_block(V *c, ptrdiff_t ldc, const V (&x)[MB][NB]) {
+    LG_UNROLL for (int i = 0; i < MB; i++) LG_UNROLL for (int j = 0; j < NB; j++) c[i * ldc + j] = x[i][j];
+}
+template <int MB, int NB, class V, class T>
+LG_FN int product_packs(V *c, ptrdiff_t ldc, const T *a, ptrdiff_t lda, const V *b, ptrdiff_t ldb, int k, int j, int packs) {
+    for (; j + NB <= packs; j += NB) {
+        V x[MB][NB];
+        product_block<MB, NB>(c + j, ldc, a, lda, b + j, ldb, k, x);
+        put_block(c + j, ldc, x);
+    }
+    return j;
+}
+template <int MB, class V, class T>
+LG_CALL void product_rows(V *c, ptrdiff_t ldc, const T *a, ptrdiff_t lda, const V *b, ptrdiff_t ldb, int k, int packs) {
+    int j = product_packs<MB, extent<V>::packs>(c, ldc, a, lda, b, ldb, k, 0, packs);
+    if (extent<V>::packs > 2) j = product_packs<MB, 2>(c, ldc, a, lda, b, ldb, k, j, packs);
+    product_packs<MB, 1>(c, ldc, a, lda, b, ldb, k, j, packs);
+}
+// Rows [from, m) of `packs` packs from c on; `from` is a multiple of BLOCK.
+template <class V, class T>
+LG_FN void subtract_product(V *c, ptrdiff_t ldc, int from, int m, int packs, const T *a, ptrdiff_t lda, const V *b,
+                            ptrdiff_t ldb, int k) {
+    const int mb = extent<V>::rows;
+    int i = from;
+    for (; i + mb <= m; i += mb) product_rows<mb>(c + i * ldc, ldc, a + rows<V>::place(i), lda, b, ldb, k, packs);
+    if (i + mb / 2 <= m) {
+        product_rows<mb / 2>(c + i * ldc, ldc, a + rows<V>::place(i), lda, b, ldb, k, packs);
+        i += mb / 2;
+    }
+    for (; i < m; i++) product_rows<1>(c + i * ldc, ldc, a + rows<V>::place(i), lda, b, ldb, k, packs);
+}
+
+// ---- triangular systems ----------------------------------------------------------------------------------------------
+// With f = F, forward solves T X = B for T(i, p) = F(p, i), p <= i, and backward for T(i, p) = F(p, i), p >= i: the
+// triangles of the transposed matrix, so that the numbers that meet a row of X are neighbours in F.
+enum direction { forward, backward };
+
+// MB rows of X from row i on, within a block of rows [at, end): products with rows already solved, then the triangle.
+template <direction D, bool unit, int MB, int NB, class V>
+LG_FN void solve_packs(const rows<V> &f, int at, int end, int i, const rows<V> &x, V *base, const divisor<V> *div) {
+    V z[MB][NB];
+    V *c = base + i * x.ld;
+    if (D == forward)
+        product_block(c, x.ld, f.at(at, i), f.step(), base + at * x.ld, x.ld, i - at, z);
+    else
+        product_block(c, x.ld, f.at(end - 1, i), -f.step(), base + (end - 1) * x.ld, -x.ld, end - i - MB, z);
+    LG_UNROLL for (int s = 0; s < MB; s++) {
+        const int r = D == forward ? s : MB - 1 - s;
+        LG_UNROLL for (int q = 0; q < s; q++) {
+            const int p = D == forward ? q : MB - 1 - q;
+            const V t = alone<V>::splat(f.at(i + p, i + r));
+            LG_UNROLL for (int j = 0; j < NB; j++) z[r][j] = fnma_(t, z[p][j], z[r][j]);
+        }
+        if (!unit) LG_UNROLL for (int j = 0; j < NB; j++) z[r][j] = div[r](z[r][j]);
+    }
+    put_block(c, x.ld, z);
+}
+template <direction D, bool unit, int MB, class V>
+LG_CALL void solve_some(const rows<V> &f, int at, int end, int i, const rows<V> &x, int first, int packs) {
+    const int nb = 2;
+    divisor<V> div[MB];
+    if (!unit) LG_UNROLL for (int r = 0; r < MB; r++) div[r] = divisor<V>(alone<V>::splat(f.at(i + r, i + r)));
+    int j = first;
+    for (; j + nb <= packs; j += nb) solve_packs<D, unit, MB, nb>(f, at, end, i, x, x.p + j, div);
+    for (; j < packs; j++) solve_packs<D, unit, MB, 1>(f, at, end, i, x, x.p + j, div);
+}
+// Rows [at, end) of X, packs [first, packs) of each; the other rows of the sums have been subtracted.
+template <direction D, bool unit, class V>
+LG_FN void solve_block(const rows<V> &f, int at, int end, const rows<V> &x, int first, int packs) {
+    const int mb = extent<V>::rows, whole = at + (end - at) / mb * mb;
+    if (D == forward) {
+        for (int i = at; i < whole; i += mb) solve_some<D, unit, mb>(f, at, end, i, x, first, packs);
+        for (int i = whole; i < end; i++) solve_some<D, unit, 1>(f, at, end, i, x, first, packs);
+    } else {
+        for (int i = end - 1; i >= whole; i--) solve_some<D, unit, 1>(f, at, end, i, x, first, packs);
+        for (int i = whole - mb; i >= at; i -= mb) solve_some<D, unit, mb>(f, at, end, i, x, first, packs);
+    }
+}
+// X of n rows. With `lower` the right-hand sides are the identity, or the lower triangle that the forward half makes of it.
+template <direction D, bool unit, bool lower, class V>
+LG_CALL void solve_rows(const rows<V> &f, int n, const rows<V> &x, int packs) {
+    if (D == forward)
+        for (int at = 0; at < n; at += BLOCK) {
+            const int end = at + BLOCK < n ? at + BLOCK : n;
+            const int some = lower ? packs_for(end, rows<V>::W) : packs;
+            solve_block<D, unit>(f, at, end, x, 0, some);
+            subtract_product(x.p, x.ld, end, n, some, f.at(at, 0), f.step(), x.row(at), x.ld, end - at);
+        }
+    else
+        for (int at = (n - 1) / BLOCK * BLOCK; at >= 0; at -= BLOCK) {
+            const int end = at + BLOCK < n ? at + BLOCK : n;
+            solve_block<D, unit>(f, at, end, x, 0, packs);
+            subtract_product(x.p, x.ld, 0, at, packs, f.at(end - 1, 0), -f.step(), x.row(end - 1), -x.ld, end - at);
+        }
+}
+
+// The same for a right-hand side that is a row y of n numbers, where they are too few to fill a pack: as many numbers as
+// a pack has are found, and their multiples of rows of F are subtracted from the others.
+template <direction D, bool unit, class V> LG_CALL void solve_row(const rows<V> &f, int n, const rows<V> &y) {
+    typedef typename rows<V>::S S;
+    const int W = rows<V>::W, packs = packs_for(n, W), sign = D == forward ? 1 : -1;
+    for (int q = 0; q < packs; q++) {
+        const int v = D == forward ? q : packs - 1 - q, at = v * W, count = n - at < W ? n - at : W;
+        const int first = D == forward ? at : at + count - 1;
+        S x[W];
+        for (int t = 0; t < count; t++) x[t] = y.get(0, first + sign * t);
+        for (int t = 0; t < count; t++) {
+            const int r = first + sign * t;
+            if (!unit) x[t] = divisor<S>(f.get(r, r))(x[t]);
+            for (int s = t + 1; s < count; s++) x[s] = fnma_(x[t], f.get(r, first + sign * s), x[s]);
+            y.put(0, r, x[t]);
+        }
+        const int end = D == forward ? packs : v;
+        int j = D == forward ? v + 1 : 0;
+        const auto *a = y.at(0, first);
+        const V *b = f.row(first);
+        j = product_packs<1, 4>(y.p, y.ld, a, sign, b, sign * f.ld, count, j, end);
+        product_packs<1, 1>(y.p, y.ld, a, sign, b, sign * f.ld, count, j, end);
+    }
+}
+
+// ---- to and from users' arrays and the columns of a panel ------------------------------------------------------------
+// W runs of `count` numbers become packs at a distance of `step`, and back: interleave() with places of one's own.
+template <class T> LG_FN void turn_in(pack<T> *dst, ptrdiff_t step, const T *const *src, int count) {
+    typedef granule<T> G;
+    typename raw<T>::R x[G::G];
+    int f = 0;
+    for (; f + G::G <= count; f += G::G) {
+        LG_UNROLL for (int i = 0; i < G::G; i++) x[i] = G::join(src + i, f);
+        G::turn(x);
+        LG_UNROLL for (int i = 0; i < G::G; i++) dst[(f + i) * step].r = x[i];
+    }
+    for (; f < count; f++) LG_UNROLL for (int l = 0; l < pack<T>::W; l++) dst[f * step].r[l] = src[l][f];
+}
+template <class T> LG_FN void turn_out(const pack<T> *src, ptrdiff_t step, T *const *dst, int count) {
+    typedef granule<T> G;
+    typename raw<T>::R x[G::G];
+    int f = 0;
+    for (; f + G::G <= count; f += G::G) {
+        LG_UNROLL for (int i = 0; i < G::G; i++) x[i] = src[(f + i) * step].r;
+        G::turn(x);
+        LG_UNROLL for (int i = 0; i < G::G; i++) G::split(x[i], dst + i, f);
+    }
+    for (; f < count; f++) LG_UNROLL for (int l = 0; l < pack<T>::W; l++) dst[l][f] = src[f * step].r[l];
+}
+
+// The matrix at q with strides in bytes, m x n, to rows; numbers of the last pack beyond n are zero.
+template <class V> LG_CALL void load_rows(const rows<V> &d, const char *q, ptrdiff_t rs, ptrdiff_t cs, int m, int n) {
+    typedef typename rows<V>::T T;
+    typedef typename rows<V>::S S;
+    const int W = rows<V>::W, packs = packs_for(n, W), parts = rows<V>::parts;
+    int done = 0; // columns
+    if (n % W)
+        for (int i = 0; i < m; i++) d.row(i)[packs - 1] = V(0);
+    if (parts == 1 && cs == sizeof(T)) {
+        done = n / W * W;
+        for (int i = 0; i < m; i++) {
+            const typename raw<T>::U *s = (const typename raw<T>::U *)(q + i * rs);
+            for (int v = 0; v < n / W; v++) ((pack<T> *)d.row(i))[v].r = s[v];
+        }
+    } else if (parts == 1 && rs == sizeof(T)) {
+        for (; done + W <= n; done += W) {
+            const T *src[W];
+            for (int l = 0; l < W; l++) src[l] = (const T *)(q + (done + l) * cs);
+            turn_in((pack<T> *)d.row(0) + done / W, d.ld, src, m);
+        }
+    }
+    for (int at = 0; at < m; at += BLOCK) // by tiles: one side may run down columns
+        for (int j = done; j < n; j += BLOCK)
+            for (int i = at; i < m && i < at + BLOCK; i++)
+                for (int c = j; c < n && c < j + BLOCK; c++) {
+                    S x;
+                    __builtin_memcpy(&x, q + i * rs + c * cs, sizeof x);
+                    d.put(i, c, x);
+                }
+}
+// Row i goes to row to_row[i], or to row i without that list.
+template <class V>
+LG_CALL void store_rows(const rows<V> &d, char *q, ptrdiff_t rs, ptrdiff_t cs, int m, int n, const int *to_row = nullptr) {
+    typedef typename rows<V>::T T;
+    typedef typename rows<V>::S S;
+    const int W = rows<V>::W, parts = rows<V>::parts;
+    int done = 0;
+    if (parts == 1 && cs == sizeof(T)) {
+        done = n / W * W;
+        for (int i = 0; i < m; i++) {
+            typename raw<T>::U *t = (typename raw<T>::U *)(q + (to_row ? to_row[i] : i) * rs);
+            for (int v = 0; v < n / W; v++) t[v] = ((const pack<T> *)d.row(i))[v].r;
+        }
+    } else if (parts == 1 && rs == sizeof(T) && !to_row) {
+        for (; done + W <= n; done += W) {
+            T *dst[W];
+            for (int l = 0; l < W; l++) dst[l] = (T *)(q + (done + l) * cs);
+            turn_out((const pack<T> *)d.row(0) + done / W, d.ld, dst, m);
+        }
+    }
+    for (int at = 0; at < m; at += BLOCK)
+        for (int j = done; j < n; j += BLOCK)
+            for (int i = at; i < m && i < at + BLOCK; i++)
+                for (int c = j; c < n && c < j + BLOCK; c++) {
+                    const S x = d.get(i, c);
+                    __builtin_memcpy(q + (to_row ? to_row[i] : i) * rs + c * cs, &x, sizeof x);
+                }
+}
+
+} // namespace
+} // namespace lg
+#endif

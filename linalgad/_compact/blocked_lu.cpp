@@ -1,0 +1,280 @@
+#include "blocked_lu.hpp"
+
+#include "lu.hpp"
+
+namespace lg {
+namespace {
+
+// Right-hand sides that are solved one by one; more are solved together, a row of them at a time.
+template <class V> LG_FN bool are_few(ptrdiff_t k) { return 2 * k <= traits<V>::width; }
+
+LG_FN char *place(const part &c, int v) { return c.call->x[v].ptr[c.first]; }
+LG_FN void set_info(const part &c, int info) { c.call->info[c.first] = info; }
+template <class V> LG_FN void load_view(const rows<V> &d, const part &c, int v, int m, int n, bool transposed = false) {
+    const lg_view &a = c.call->x[v];
+    load_rows(d, place(c, v), transposed ? a.cs : a.rs, transposed ? a.rs : a.cs, m, n);
+}
+template <class V>
+LG_FN void store_view(const rows<V> &d, const part &c, int v, int m, int n, const int *to_row = nullptr) {
+    store_rows(d, place(c, v), c.call->x[v].rs, c.call->x[v].cs, m, n, to_row);
+}
+template <class V> LG_FN void conjugate(const rows<V> &x, int m, int n) {
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < packs_for(n, rows<V>::W); j++) x.row(i)[j] = conj_(x.row(i)[j]);
+}
+// position[i]: the row of the factors that row i of the matrix became
+LG_FN void positions(const int *swap, int count, int m, int *row, int *position) {
+    for (int i = 0; i < m; i++) row[i] = i;
+    for (int k = 0; k < count; k++) {
+        const int t = row[k];
+        row[k] = row[swap[k]];
+        row[swap[k]] = t;
+    }
+    for (int i = 0; i < m; i++) position[row[i]] = i;
+}
+template <class V> LG_FN int first_zero(const rows<V> &f, int n) {
+    for (int i = 0; i < n; i++)
+        if (absmax_(f.get(i, i)) == 0) return i + 1;
+    return 0;
+}
+
+template <class V> struct blocked_lu_factor_op {
+    static ptrdiff_t elements(ptrdiff_t m, ptrdiff_t n, ptrdiff_t, int) {
+        return row_elements<V>(m, n) + m + panel_elements<V>(m);
+    }
+    static void run(const part &c) {
+        const int m = (int)c.call->m, n = (int)c.call->n, k = m < n ? m : n;
+        arena ws{c.call->ws};
+        const rows<V> a = take_rows<V>(ws, m, n);
+        int *swap = ws.take<int>(k);
+        load_view(a, c, 0, m, n);
+        const int info = factor(a, m, n, swap, ws);
+        set_info(c, info);
+        if (info) return;
+        store_view(a, c, 1, m, n);
+        for (int i = 0; i < k; i++) *(int *)(place(c, 2) + i * c.call->x[2].rs) = swap[i];
+    }
+};
+
+template <class V> struct blocked_lu_op {
+    static ptrdiff_t elements(ptrdiff_t m, ptrdiff_t n, ptrdiff_t, int) {
+        return 2 * row_elements<V>(m, n) + 3 * m + panel_elements<V>(m);
+    }
+    static void run(const part &c) {
+        typedef typename traits<V>::real P;
+        typedef typename rows<V>::T T;
+        typedef typename rows<V>::S S;
+        const int m = (int)c.call->m, n = (int)c.call->n, k = m < n ? m : n, flags = c.call->flags, W = rows<V>::W;
+        arena ws{c.call->ws};
+        const rows<V> u = take_rows<V>(ws, m, n), l = take_rows<V>(ws, m, k);
+        int *swap = ws.take<int>(k), *row = ws.take<int>(m), *position = ws.take<int>(m);
+        load_view(u, c, 0, m, n);
+        set_info(c, 0); // a zero pivot leaves a valid factorisation
+        factor(u, m, n, swap, ws);
+        positions(swap, k, m, row, position);
+        for (int i = 0; i < m; i++) {
+            for (int v = 0; v < packs_for(k, W); v++)
+                l.row(i)[v] = select(counted<P>(v * W) < P((T)i), u.row(i)[v], V(0));
+            if (i >= k) continue;
+            l.put(i, i, S(1));
+            for (int v = 0; v < i / W; v++) u.row(i)[v] = V(0);
+            V &x = u.row(i)[i / W];
+            x = select(counted<P>(i / W * W) >= P((T)i), x, V(0));
+        }
+        store_view(l, c, 1, m, k, flags & LG_PERMUTE_L ? row : nullptr);
+        store_view(u, c, 2, k, n);
+        if (flags & LG_PERMUTE_L) return;
+        const lg_view &v = c.call->x[3];
+        for (int i = 0; i < m; i++) {
+            char *p = place(c, 3) + i * v.rs;
+            if (flags & LG_INDICES) {
+                *(ptrdiff_t *)p = position[i];
+                continue;
+            }
+            if (v.cs == sizeof(T))
+                __builtin_memset(p, 0, m * sizeof(T));
+            else
+                for (int j = 0; j < m; j++) *(T *)(p + j * v.cs) = 0;
+            *(T *)(p + position[i] * v.cs) = 1;
+        }
+    }
+};
+
+// X = P^T L^-T U^-T B of factors by rows, for B in operand v and X in operand v + 1; with `plain` the factors f are of the
+// transposed matrix, their parts change places, and rows are exchanged first.
+template <class V> struct pivoted_solver {
+    static ptrdiff_t elements(ptrdiff_t n, ptrdiff_t k) {
+        return are_few<V>(k) ? row_elements<V>(k, n) : row_elements<V>(n, k);
+    }
+    LG_FN static void exchange(const rows<V> &x, int i, int j, bool few, int k) {
+        if (i == j) return;
+        if (few)
+            for (int r = 0; r < k; r++) {
+                const auto t = x.get(r, i);
+                x.put(r, i, x.get(r, j));
+                x.put(r, j, t);
+            }
+        else
+            for (int q = 0; q < packs_for(k, rows<V>::W); q++) {
+                const V t = x.row(i)[q];
+                x.row(i)[q] = x.row(j)[q];
+                x.row(j)[q] = t;
+            }
+    }
+    template <bool plain> static void halves(const rows<V> &f, int n, const rows<V> &x, int k, bool few) {
+        if (few)
+            for (int r = 0; r < k; r++) {
+                solve_row<forward, plain>(f, n, rows<V>{x.row(r), x.ld});
+                solve_row<backward, !plain>(f, n, rows<V>{x.row(r), x.ld});
+            }
+        else {
+            solve_rows<forward, plain, false>(f, n, x, packs_for(k, rows<V>::W));
+            solve_rows<backward, !plain, false>(f, n, x, packs_for(k, rows<V>::W));
+        }
+    }
+    static void run(const part &c, int v, const rows<V> &f, int n, int k, const int *swap, bool plain, bool conjugated,
+                    arena ws) {
+        const bool few = are_few<V>(k);
+        const rows<V> x = few ? take_rows<V>(ws, k, n) : take_rows<V>(ws, n, k);
+        const int m = few ? k : n, w = few ? n : k;
+        load_view(x, c, v, m, w, few);
+        if (conjugated) conjugate(x, m, w);
+        if (plain) {
+            for (int i = 0; i < n; i++) exchange(x, i, swap[i], few, k);
+            halves<true>(f, n, x, k, few);
+        } else {
+            halves<false>(f, n, x, k, few);
+            for (int i = n - 1; i >= 0; i--) exchange(x, i, swap[i], few, k);
+        }
+        if (conjugated) conjugate(x, m, w);
+        const lg_view &to = c.call->x[v + 1];
+        store_rows(x, place(c, v + 1), few ? to.cs : to.rs, few ? to.rs : to.cs, m, w);
+    }
+};
+
+template <class V> struct blocked_lu_solve_op {
+    static ptrdiff_t elements(ptrdiff_t, ptrdiff_t n, ptrdiff_t k, int) {
+        return row_elements<V>(n, n) + n + pivoted_solver<V>::elements(n, k);
+    }
+    static void run(const part &c) {
+        const int n = (int)c.call->n, k = (int)c.call->k, flags = c.call->flags;
+        arena ws{c.call->ws};
+        const rows<V> f = take_rows<V>(ws, n, n);
+        int *swap = ws.take<int>(n);
+        load_view(f, c, 0, n, n, !(flags & LG_TRANS));
+        int info = first_zero(f, n);
+        for (int i = 0; i < n; i++) {
+            swap[i] = *(const int *)(place(c, 1) + i * c.call->x[1].rs);
+            if (swap[i] < i || swap[i] >= n) info = 1; // not an exchange
+        }
+        set_info(c, info);
+        if (info) return;
+        pivoted_solver<V>::run(c, 2, f, n, k, swap, !(flags & LG_TRANS), (flags & LG_CONJ) && rows<V>::parts == 2, ws);
+    }
+};
+
+// Factors the transposed matrix, so that solve() is lu_solve() of what lu_factor() returns for it, bit for bit.
+template <class V> struct blocked_solve_op {
+    static ptrdiff_t elements(ptrdiff_t, ptrdiff_t n, ptrdiff_t k, int) {
+        return row_elements<V>(n, n) + n + pivoted_solver<V>::elements(n, k) + panel_elements<V>(n);
+    }
+    static void run(const part &c) {
+        const int n = (int)c.call->n, k = (int)c.call->k;
+        arena ws{c.call->ws};
+        const rows<V> f = take_rows<V>(ws, n, n);
+        int *swap = ws.take<int>(n);
+        load_view(f, c, 0, n, n, true);
+        const int info = factor(f, n, n, swap, ws);
+        set_info(c, info);
+        if (info == 0) pivoted_solver<V>::run(c, 1, f, n, k, swap, false, false, ws);
+    }
+};
+
+// solve() for the identity, leaving out its zeros
+template <class V> struct blocked_inv_op {
+    static ptrdiff_t elements(ptrdiff_t, ptrdiff_t n, ptrdiff_t, int) {
+        return 2 * row_elements<V>(n, n) + 3 * n + panel_elements<V>(n);
+    }
+    static void run(const part &c) {
+        typedef typename rows<V>::S S;
+        const int n = (int)c.call->n, packs = packs_for(n, rows<V>::W);
+        arena ws{c.call->ws};
+        const rows<V> f = take_rows<V>(ws, n, n), x = take_rows<V>(ws, n, n);
+        int *swap = ws.take<int>(n), *position = ws.take<int>(n), *row = ws.take<int>(n);
+        load_view(f, c, 0, n, n, true);
+        const int info = factor(f, n, n, swap, ws);
+        set_info(c, info);
+        if (info) return;
+        for (int i = 0; i < n; i++) {
+            for (int q = 0; q < packs; q++) x.row(i)[q] = V(0);
+            x.put(i, i, S(1));
+        }
+        solve_rows<forward, false, true>(f, n, x, packs);
+        solve_rows<backward, true, false>(f, n, x, packs);
+        positions(swap, n, n, row, position);
+        store_view(x, c, 1, n, n, row);
+    }
+};
+
+template <class V> struct blocked_det_op {
+    typedef typename rows<V>::S S;
+    static ptrdiff_t elements(ptrdiff_t, ptrdiff_t n, ptrdiff_t, int) {
+        return row_elements<V>(n, n) + 3 * n + panel_elements<V>(n);
+    }
+    // Reports a matrix whose entries may leave the range in the elimination; LAPACK's lane scales them.
+    static scaled_number<S> determinant(const part &c) {
+        typedef typename traits<V>::real P;
+        typedef typename traits<S>::real T;
+        typedef bits<T> B;
+        const int n = (int)c.call->n, packs = packs_for(n, rows<V>::W);
+        arena ws{c.call->ws};
+        const rows<V> a = take_rows<V>(ws, n, n);
+        int *swap = ws.take<int>(n);
+        S *diagonal = ws.take<S>(n);
+        T *place = ws.take<T>(n);
+        load_view(a, c, 0, n, n);
+        auto fine = P(0) == P(0);
+        for (int i = 0; i < n; i++)
+            for (int q = 0; q < packs; q++) {
+                const P x = abs1_(a.row(i)[q]);
+                fine = fine & (x <= P(B::entry_huge)) & ((x >= P(B::entry_tiny)) | (x == P(0)));
+            }
+        set_info(c, any(not_(fine)));
+        factor(a, n, n, swap, ws);
+        for (int i = 0; i < n; i++) diagonal[i] = a.get(i, i), place[i] = (T)swap[i];
+        return lu_determinant(tile<S>{diagonal, 1, 0}, n, place);
+    }
+    static void run(const part &c) {
+        const scaled_number<S> d = determinant(c);
+        const S x = times_power(d.m, d.e);
+        if (good(c, 0)) __builtin_memcpy(place(c, 1), &x, sizeof x);
+    }
+};
+
+template <class V> struct blocked_slogdet_op {
+    static ptrdiff_t elements(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, int flags) {
+        return blocked_det_op<V>::elements(m, n, k, flags);
+    }
+    static void run(const part &c) {
+        typedef typename rows<V>::S S;
+        typedef typename traits<S>::real T;
+        const scaled_number<S> d = blocked_det_op<V>::determinant(c);
+        if (!good(c, 0)) return;
+        const T size = sqrt_(add_abs2(d.m, T(0)));
+        const S sign = size == 0 ? S(0) : scale_(d.m, T(1) / size);
+        const T logarithm = (T)(__builtin_log((double)size) + (double)d.e * 0.69314718055994530942);
+        __builtin_memcpy(place(c, 1), &sign, sizeof sign);
+        __builtin_memcpy(place(c, 2), &logarithm, sizeof logarithm);
+    }
+};
+
+} // namespace
+} // namespace lg
+
+LG_REGISTER_ALONE(blocked_lu_factor, blocked_lu_factor_op)
+LG_REGISTER_ALONE(blocked_lu, blocked_lu_op)
+LG_REGISTER_ALONE(blocked_lu_solve, blocked_lu_solve_op)
+LG_REGISTER_ALONE(blocked_solve, blocked_solve_op)
+LG_REGISTER_ALONE(blocked_inv, blocked_inv_op)
+LG_REGISTER_ALONE(blocked_det, blocked_det_op)
+LG_REGISTER_ALONE(blocked_slogdet, blocked_slogdet_op)
