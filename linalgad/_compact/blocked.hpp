@@ -208,28 +208,28 @@ template <direction D, bool unit, class V> LG_CALL void solve_row(const rows<V> 
 }
 
 // ---- to and from users' arrays and the columns of a panel ------------------------------------------------------------
-// W runs of `count` numbers become packs at a distance of `step`, and back: interleave() with places of one's own.
-template <class T> LG_FN void turn_in(pack<T> *dst, ptrdiff_t step, const T *const *src, int count) {
+// W runs of `count` numbers become packs at a distance of `step`, and back.
+template <class T, class F> LG_FN void turn_in(pack<T> *dst, ptrdiff_t step, const F &src, int count) {
     typedef granule<T> G;
     typename raw<T>::R x[G::G];
     int f = 0;
     for (; f + G::G <= count; f += G::G) {
-        LG_UNROLL for (int i = 0; i < G::G; i++) x[i] = G::join(src + i, f);
+        LG_UNROLL for (int i = 0; i < G::G; i++) x[i] = G::join(src, i, f);
         G::turn(x);
         LG_UNROLL for (int i = 0; i < G::G; i++) dst[(f + i) * step].r = x[i];
     }
-    for (; f < count; f++) LG_UNROLL for (int l = 0; l < pack<T>::W; l++) dst[f * step].r[l] = src[l][f];
+    for (; f < count; f++) LG_UNROLL for (int l = 0; l < pack<T>::W; l++) dst[f * step].r[l] = src(l)[f];
 }
-template <class T> LG_FN void turn_out(const pack<T> *src, ptrdiff_t step, T *const *dst, int count) {
+template <class T, class F> LG_FN void turn_out(const pack<T> *src, ptrdiff_t step, const F &dst, int count) {
     typedef granule<T> G;
     typename raw<T>::R x[G::G];
     int f = 0;
     for (; f + G::G <= count; f += G::G) {
         LG_UNROLL for (int i = 0; i < G::G; i++) x[i] = src[(f + i) * step].r;
         G::turn(x);
-        LG_UNROLL for (int i = 0; i < G::G; i++) G::split(x[i], dst + i, f);
+        LG_UNROLL for (int i = 0; i < G::G; i++) G::split(x[i], dst, i, f);
     }
-    for (; f < count; f++) LG_UNROLL for (int l = 0; l < pack<T>::W; l++) dst[l][f] = src[f * step].r[l];
+    for (; f < count; f++) LG_UNROLL for (int l = 0; l < pack<T>::W; l++) dst(l)[f] = src[f * step].r[l];
 }
 
 // The matrix at q with strides in bytes, m x n, to rows; numbers of the last pack beyond n are zero.
@@ -247,11 +247,8 @@ template <class V> LG_CALL void load_rows(const rows<V> &d, const char *q, ptrdi
             for (int v = 0; v < n / W; v++) ((pack<T> *)d.row(i))[v].r = s[v];
         }
     } else if (parts == 1 && rs == sizeof(T)) {
-        for (; done + W <= n; done += W) {
-            const T *src[W];
-            for (int l = 0; l < W; l++) src[l] = (const T *)(q + (done + l) * cs);
-            turn_in((pack<T> *)d.row(0) + done / W, d.ld, src, m);
-        }
+        for (; done + W <= n; done += W)
+            turn_in((pack<T> *)d.row(0) + done / W, d.ld, spaced<const T>{(const T *)(q + done * cs), cs}, m);
     }
     for (int at = 0; at < m; at += BLOCK) // by tiles: one side may run down columns
         for (int j = done; j < n; j += BLOCK)
@@ -276,11 +273,8 @@ LG_CALL void store_rows(const rows<V> &d, char *q, ptrdiff_t rs, ptrdiff_t cs, i
             for (int v = 0; v < n / W; v++) t[v] = ((const pack<T> *)d.row(i))[v].r;
         }
     } else if (parts == 1 && rs == sizeof(T) && !to_row) {
-        for (; done + W <= n; done += W) {
-            T *dst[W];
-            for (int l = 0; l < W; l++) dst[l] = (T *)(q + (done + l) * cs);
-            turn_out((const pack<T> *)d.row(0) + done / W, d.ld, dst, m);
-        }
+        for (; done + W <= n; done += W)
+            turn_out((const pack<T> *)d.row(0) + done / W, d.ld, spaced<T>{(T *)(q + done * cs), cs}, m);
     }
     for (int at = 0; at < m; at += BLOCK)
         for (int j = done; j < n; j += BLOCK)

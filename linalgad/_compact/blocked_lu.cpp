@@ -8,7 +8,7 @@ namespace {
 // Right-hand sides that are solved one by one; more are solved together, a row of them at a time.
 template <class V> LG_FN bool are_few(ptrdiff_t k) { return 2 * k <= traits<V>::width; }
 
-LG_FN char *place(const part &c, int v) { return c.call->x[v].ptr[c.first]; }
+LG_FN char *place(const part &c, int v) { return place(c, v, 0); }
 LG_FN void set_info(const part &c, int info) { c.call->info[c.first] = info; }
 template <class V> LG_FN void load_view(const rows<V> &d, const part &c, int v, int m, int n, bool transposed = false) {
     const lg_view &a = c.call->x[v];
@@ -231,7 +231,7 @@ template <class V> struct blocked_det_op {
         const rows<V> a = take_rows<V>(ws, n, n);
         int *swap = ws.take<int>(n);
         S *diagonal = ws.take<S>(n);
-        T *place = ws.take<T>(n);
+        T *order = ws.take<T>(n);
         load_view(a, c, 0, n, n);
         auto fine = P(0) == P(0);
         for (int i = 0; i < n; i++)
@@ -241,8 +241,8 @@ template <class V> struct blocked_det_op {
             }
         set_info(c, any(not_(fine)));
         factor(a, n, n, swap, ws);
-        for (int i = 0; i < n; i++) diagonal[i] = a.get(i, i), place[i] = (T)swap[i];
-        return lu_determinant(tile<S>{diagonal, 1, 0}, n, place);
+        for (int i = 0; i < n; i++) diagonal[i] = a.get(i, i), order[i] = (T)swap[i];
+        return lu_determinant([=](int i) { return diagonal[i]; }, n, order);
     }
     static void run(const part &c) {
         const scaled_number<S> d = determinant(c);

@@ -14,25 +14,34 @@ namespace {
 // Columns of a panel that are eliminated before the others of the panel follow.
 static const int STRIP = 4;
 
-// Columns [at, at + count) of rows [from, m) of a, turned: row s of `panel` is column at + s. `blank` and `waste` are
-// rows of BLOCK numbers to read and to write beyond the last row.
-template <class V> LG_FN void turn_panel(const rows<V> &a, int from, int m, int at, int count, const rows<V> &panel,
-                                         bool in, typename rows<V>::T *spare) {
+// W rows of a panel of `count` columns, turned to packs of the columns at `panel` or back. `run` tells where the rows begin.
+template <class V, class F>
+LG_FN void turn_rows(const rows<V> &panel, int v, const F &run, int count, bool in) {
     typedef typename rows<V>::T T;
     const int W = rows<V>::W, parts = rows<V>::parts;
-    for (int i = from; i < m; i += W)
-        for (int s = 0; s < count; s += W)
-            for (int part = 0; part < parts; part++) {
-                const ptrdiff_t offset = ((at + s) / W * parts + part) * W;
-                T *run[W];
-                for (int l = 0; l < W; l++) run[l] = i + l < m ? (T *)a.row(i + l) + offset : spare;
-                pack<T> *p = (pack<T> *)(panel.row(s) + (i - from) / W) + part;
-                const int some = count - s < W ? count - s : W;
-                if (in)
-                    turn_in(p, panel.ld * parts, (const T *const *)run, some);
-                else
-                    turn_out((const pack<T> *)p, panel.ld * parts, run, some);
-            }
+    for (int s = 0; s < count; s += W)
+        for (int part = 0; part < parts; part++) {
+            pack<T> *p = (pack<T> *)(panel.row(s) + v) + part;
+            const ptrdiff_t offset = (s * parts) + part * W;
+            auto from = [&](int l) { return run(l) + offset; };
+            const int some = count - s < W ? count - s : W;
+            if (in)
+                turn_in(p, panel.ld * parts, from, some);
+            else
+                turn_out((const pack<T> *)p, panel.ld * parts, from, some);
+        }
+}
+// Columns [at, at + count) of rows [at, m) of a, turned: row s of `panel` is column at + s. `spare` is a row to read and
+// to write beyond the last.
+template <class V>
+LG_FN void turn_panel(const rows<V> &a, int m, int at, int count, const rows<V> &panel, bool in, typename rows<V>::T *spare) {
+    typedef typename rows<V>::T T;
+    const int W = rows<V>::W;
+    int i = at;
+    for (; i + W <= m; i += W)
+        turn_rows(panel, (i - at) / W, spaced<T>{a.at(i, at), a.step() * (ptrdiff_t)sizeof(T)}, count, in);
+    if (i < m)
+        turn_rows(panel, (i - at) / W, [&](int l) { return i + l < m ? a.at(i + l, at) : spare; }, count, in);
 }
 
 // The row of the largest number of column t from row t on, of equals the first; a NaN is the largest, so that it spreads.
@@ -159,7 +168,7 @@ template <class V> LG_CALL int factor(const rows<V> &a, int m, int n, int *swap,
     for (int i = 0; i < BLOCK; i++) spare[i] = 0;
     for (int at = 0; at < least; at += BLOCK) {
         const int end = at + BLOCK < least ? at + BLOCK : least, count = end - at;
-        turn_panel(a, at, m, at, count, p, true, spare);
+        turn_panel(a, m, at, count, p, true, spare);
         const int found = factor_panel(p, m - at, count, swap + at);
         if (found && !info) info = at + found;
         for (int k = at; k < end; k++) {
@@ -180,7 +189,7 @@ template <class V> LG_CALL int factor(const rows<V> &a, int m, int n, int *swap,
             subtract_product(a.row(at) + first, a.ld, count, m - at, packs - first, p.at(0, 0), p.step(), u.p + first,
                              a.ld, count);
         }
-        turn_panel(a, at, m, at, count, p, false, spare);
+        turn_panel(a, m, at, count, p, false, spare);
     }
     return info;
 }

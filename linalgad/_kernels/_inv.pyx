@@ -4,7 +4,9 @@ from numpy cimport ndarray
 
 from ._types cimport lapack_t, blas_int, complex64_t, complex128_t
 from ._layout cimport Slices, slices, load_slice, store_slice, fill_nan, all_finite, batch_size, aligned, empty
-from ._compact cimport Compact, add, compact_serves, run_compact, COMPACT_LU, COMPACT_BLOCKED_LU, LG_OP_inv, LG_OP_blocked_inv
+from ._compact cimport (
+    Compact, add, compact_serves, run_compact, COMPACT_LU, COMPACT_BLOCKED_LU, LG_OP_inv, LG_OP_blocked_inv,
+)
 from ._lanes cimport Plan, lane_fn, of_type, codes_pointer, plan_lanes, run_lanes, OP_INV
 from ._lapack_solve cimport getrf, getri
 

@@ -9,8 +9,8 @@ from ._layout cimport (
     all_finite, batch_size, aligned, empty, real_of, new,
 )
 from ._compact cimport (
-    Compact, add, compact_serves, run_compact, COMPACT_LU, COMPACT_BLOCKED_LU, LG_OP_lu, LG_OP_lu_factor, LG_OP_lu_solve,
-    LG_OP_blocked_lu, LG_OP_blocked_lu_factor, LG_OP_blocked_lu_solve,
+    Compact, add, compact_serves, run_compact, COMPACT_LU, COMPACT_BLOCKED_LU,
+    LG_OP_lu, LG_OP_lu_factor, LG_OP_lu_solve, LG_OP_blocked_lu, LG_OP_blocked_lu_factor, LG_OP_blocked_lu_solve,
     LG_CONJ, LG_INDICES, LG_PERMUTE_L, LG_TRANS,
 )
 from ._lanes cimport Plan, lane_fn, of_type, codes_pointer, plan_lanes, run_lanes, OP_LU, OP_TRIANGULAR

@@ -12,7 +12,9 @@ from ._layout cimport (
     Slices, slices, load_slice, load_slice_t, store_slice, store_slice_t, fill_nan, all_finite, batch_size, aligned,
     conj_all, new,
 )
-from ._compact cimport Compact, add, compact_serves, run_compact, COMPACT_LU, COMPACT_BLOCKED_LU, LG_OP_solve, LG_OP_blocked_solve
+from ._compact cimport (
+    Compact, add, compact_serves, run_compact, COMPACT_LU, COMPACT_BLOCKED_LU, LG_OP_solve, LG_OP_blocked_solve,
+)
 from ._lanes cimport Plan, lane_fn, of_type, codes_pointer, plan_lanes, run_lanes, OP_CHOLESKY, OP_SOLVE, OP_TRIANGULAR
 from ._by_rows cimport MANY, lu_solve_rows
 from ._lapack_solve cimport potrf, potrs, getrf, getrs, sytrf, sytrs, hetrf, hetrs, gtsv

@@ -52,10 +52,10 @@ def test_rectangular_factors(shape, dtype, blocked_tier, rng):
 
 @pytest.mark.parametrize("shape", [(17, 17), (40, 40), (33, 20), (20, 33)])
 def test_pivots_are_those_of_lapack(shape, dtype, blocked_tier, rng):
-    a = np.stack([normal(rng, shape, dtype), rng.integers(-1, 2, shape).astype(dtype), np.eye(*shape, dtype=dtype)[::-1]])
-    found = la.lu_factor(a[[0, 2]])
+    a = np.stack([normal(rng, shape, dtype), np.eye(*shape, dtype=dtype)[::-1]])
+    found = la.lu_factor(a)
     _compact.use("off")
-    expected = la.lu_factor(a[[0, 2]])
+    expected = la.lu_factor(a)
     assert np.array_equal(found.piv, expected.piv)
     assert distance(found.lu, expected.lu) <= rounding(dtype, max(shape), 16)
 
