@@ -2,8 +2,9 @@
 
 Usage: python benchmarks/tune_compact.py [--write] [--tiers avx512 avx2] [--rows cholesky lu]
 
-For each row of the table and each dtype, stacks are timed with the compact kernels serving all orders and with none.
-The crossover is the largest order up to which they win at every order tried. Rows and tiers that are not measured keep
+For each row of the table and each dtype, stacks are timed with the kernels of the row serving all orders and with the
+next in line: those of the row's rival for larger matrices, or LAPACK. The crossover is the largest order up to which they
+win at every order tried. Rows and tiers that are not measured keep
 what the table has. Run it on a quiet machine.
 """
 
@@ -17,7 +18,8 @@ import tune
 ORDERS = (2, 3, 4, 6, 8, 12, 16, 20, 24, 28, 32, 40, 48, 64)
 DTYPES = ("float32", "float64", "complex64", "complex128")
 ENTRIES = 1 << 18  # numbers in a stack
-FASTER = 0.97  # of LAPACK's time
+LARGE_ORDERS = (16, 32, 48, 64, 96, 128, 192, 256, 384, 512)  # of kernels for one matrix at a time
+FASTER = 0.97  # of the other's time
 TABLE = Path(__file__).resolve().parents[1] / "linalgad" / "_lib" / "_compact_tiers.py"
 #: row of the table -> the calls that it serves
 CALLS = {
@@ -29,7 +31,10 @@ CALLS = {
     "eigvalsh": ("eigvalsh",),
     "svd": ("svd",),
     "svdvals": ("svdvals",),
+    "blocked_lu": ("lu", "solve", "inv", "det"),
 }
+#: row -> the row that serves larger orders
+RIVALS = {"lu": "blocked_lu"}
 HEAD = '''"""Up to which order the compact kernels are the fastest: the table that benchmarks/tune_compact.py writes.
 
 By tier, row and dtype (float32, float64, complex64, complex128). One float64 slice of order n takes about
@@ -39,43 +44,43 @@ By tier, row and dtype (float32, float64, complex64, complex128). One float64 sl
 '''
 
 
-def use(tier):
-    """Let the tier serve all orders; 'off' for LAPACK."""
+def use(tier, row):
+    """Let the kernels of one row serve all orders and LAPACK the rest; with None LAPACK alone."""
     from linalgad._kernels import _compact as kernel
     from linalgad._lib._compact_tiers import ROWS
 
-    kernel.set_tier(tier, [((float("inf"),) * 4, 0.0, 0.0)] * len(ROWS))
+    kernel.set_tier(tier, [((float("inf") if r == row else 0.0,) * 4, 0.0, 0.0) for r in ROWS])
 
 
 def times(row, n, dtype, tier):
-    """Nanoseconds for each matrix, all the calls of a row together: compact, LAPACK."""
+    """Nanoseconds for each matrix, all the calls of a row together: the row's kernels, the next in line."""
     import _peers
     import inputs
 
     import linalgad as la
 
-    batch = max(16, min(2048, ENTRIES // (n * n)))
+    batch = max(4, min(2048, ENTRIES // (n * n)))
     total = [0.0, 0.0]
     for op in CALLS[row]:
         name, keywords = _peers.OUR_CALLS[op]
         fun, args = getattr(la, name), inputs.make(op, (batch, n, n), dtype)
 
-        def with_tier(name, fun=fun, args=args, keywords=keywords):
-            use(name)
+        def with_row(row, fun=fun, args=args, keywords=keywords):
+            use(tier, row)
             fun(*args, lanes=1, **keywords)
 
-        found = tune.shortest(lambda call=with_tier: call(tier), lambda call=with_tier: call("off"))
+        found = tune.shortest(lambda call=with_row: call(row), lambda call=with_row: call(RIVALS.get(row)))
         total = [t + f / batch for t, f in zip(total, found, strict=True)]
     return total
 
 
 def crossover(row, dtype, tier):
-    """Largest order that the compact kernels win, and their times by order."""
+    """Largest order that the kernels of the row win, and their times by order."""
     most, found = 0, {}
-    for n in ORDERS:
-        compact, lapack = times(row, n, dtype, tier)
-        found[n] = compact / len(CALLS[row])
-        if compact > FASTER * lapack:
+    for n in LARGE_ORDERS if row.startswith("blocked_") else ORDERS:
+        ours, other = times(row, n, dtype, tier)
+        found[n] = ours / len(CALLS[row])
+        if ours > FASTER * other:
             break
         most = n
     return most, found
