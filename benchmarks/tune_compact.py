@@ -3,8 +3,8 @@
 Usage: python benchmarks/tune_compact.py [--write] [--tiers avx512 avx2] [--rows cholesky lu]
 
 For each row of the table and each dtype, stacks are timed with the kernels of the row serving all orders and with the
-next in line: those of the row's rival for larger matrices, or LAPACK. The crossover is the largest order up to which they
-win at every order tried. Rows and tiers that are not measured keep
+next in line: those of the row's rival for larger matrices, or LAPACK. The crossover is the largest order up to which
+they win at every order tried. Rows and tiers that are not measured keep
 what the table has. Run it on a quiet machine.
 """
 
@@ -32,9 +32,10 @@ CALLS = {
     "svd": ("svd",),
     "svdvals": ("svdvals",),
     "blocked_lu": ("lu", "solve", "inv", "det"),
+    "blocked_cholesky": ("cholesky",),
 }
 #: row -> the row that serves larger orders
-RIVALS = {"lu": "blocked_lu"}
+RIVALS = {"lu": "blocked_lu", "cholesky": "blocked_cholesky"}
 HEAD = '''"""Up to which order the compact kernels are the fastest: the table that benchmarks/tune_compact.py writes.
 
 By tier, row and dtype (float32, float64, complex64, complex128). One float64 slice of order n takes about

@@ -8,20 +8,6 @@ namespace {
 // Right-hand sides that are solved one by one; more are solved together, a row of them at a time.
 template <class V> LG_FN bool are_few(ptrdiff_t k) { return 2 * k <= traits<V>::width; }
 
-LG_FN char *place(const part &c, int v) { return place(c, v, 0); }
-LG_FN void set_info(const part &c, int info) { c.call->info[c.first] = info; }
-template <class V> LG_FN void load_view(const rows<V> &d, const part &c, int v, int m, int n, bool transposed = false) {
-    const lg_view &a = c.call->x[v];
-    load_rows(d, place(c, v), transposed ? a.cs : a.rs, transposed ? a.rs : a.cs, m, n);
-}
-template <class V>
-LG_FN void store_view(const rows<V> &d, const part &c, int v, int m, int n, const int *to_row = nullptr) {
-    store_rows(d, place(c, v), c.call->x[v].rs, c.call->x[v].cs, m, n, to_row);
-}
-template <class V> LG_FN void conjugate(const rows<V> &x, int m, int n) {
-    for (int i = 0; i < m; i++)
-        for (int j = 0; j < packs_for(n, rows<V>::W); j++) x.row(i)[j] = conj_(x.row(i)[j]);
-}
 // position[i]: the row of the factors that row i of the matrix became
 LG_FN void positions(const int *swap, int count, int m, int *row, int *position) {
     for (int i = 0; i < m; i++) row[i] = i;
@@ -81,7 +67,7 @@ template <class V> struct blocked_lu_op {
             V &x = u.row(i)[i / W];
             x = select(counted<P>(i / W * W) >= P((T)i), x, V(0));
         }
-        store_view(l, c, 1, m, k, flags & LG_PERMUTE_L ? row : nullptr);
+        store_rows(l, place(c, 1), c.call->x[1].rs, c.call->x[1].cs, m, k, flags & LG_PERMUTE_L ? row : nullptr);
         store_view(u, c, 2, k, n);
         if (flags & LG_PERMUTE_L) return;
         const lg_view &v = c.call->x[3];
@@ -147,8 +133,7 @@ template <class V> struct pivoted_solver {
             for (int i = n - 1; i >= 0; i--) exchange(x, i, swap[i], few, k);
         }
         if (conjugated) conjugate(x, m, w);
-        const lg_view &to = c.call->x[v + 1];
-        store_rows(x, place(c, v + 1), few ? to.cs : to.rs, few ? to.rs : to.cs, m, w);
+        store_view(x, c, v + 1, m, w, few);
     }
 };
 
@@ -212,7 +197,7 @@ template <class V> struct blocked_inv_op {
         solve_rows<forward, false, true>(f, n, x, packs);
         solve_rows<backward, true, false>(f, n, x, packs);
         positions(swap, n, n, row, position);
-        store_view(x, c, 1, n, n, row);
+        store_rows(x, place(c, 1), c.call->x[1].rs, c.call->x[1].cs, n, n, row);
     }
 };
 

@@ -11,8 +11,11 @@ from ._layout cimport (
     Slices, slices, load_slice, load_slice_t, store_slice, store_slice_t, operand, zero_on_diagonal, fill_nan,
     clear_triangle, all_finite, batch_size, aligned, conj, conj_all, empty, new,
 )
-from ._compact cimport Compact, add, compact_serves, run_compact, COMPACT_CHOLESKY, LG_OP_cholesky, LG_UPPER
-from ._lanes cimport lane_fn, of_type, codes_pointer, plan_lanes, run_lanes, OP_CHOLESKY, OP_TRIANGULAR
+from ._compact cimport (
+    Compact, add, compact_serves, run_compact, COMPACT_CHOLESKY, COMPACT_BLOCKED_CHOLESKY, LG_OP_cholesky,
+    LG_OP_blocked_cholesky, LG_UPPER,
+)
+from ._lanes cimport Plan, lane_fn, of_type, codes_pointer, plan_lanes, run_lanes, OP_CHOLESKY, OP_TRIANGULAR
 from ._lapack_solve cimport potrf, potrs, potri
 
 cnp.import_array()
@@ -58,15 +61,15 @@ def cholesky(ndarray a, bint upper, out, lanes, info):
                                 <lane_fn>cholesky_lane[complex64_t], <lane_fn>cholesky_lane[complex128_t])
     cdef Py_ssize_t nb = batch_size(&op.a)
     cdef Compact c
-    if compact_serves(&c, COMPACT_CHOLESKY, LG_OP_cholesky, t, op.a.m, lane, &op):
+    cdef Plan plan = plan_lanes(OP_CHOLESKY, op.a.m, nb, lanes)
+    if (compact_serves(&c, COMPACT_CHOLESKY, LG_OP_cholesky, t, op.a.m, lane, &op) or not plan.wide
+            and compact_serves(&c, COMPACT_BLOCKED_CHOLESKY, LG_OP_blocked_cholesky, t, op.a.m, lane, &op)):
         c.n = op.a.m
         c.flags = LG_UPPER if upper else 0
         add(&c, &op.a)
         add(&c, &op.out)
         return x, run_compact(&c, nb, square_workspace(&op.a, cnp.PyArray_ITEMSIZE(a)), lanes, codes_pointer(info))
-    codes = run_lanes(lane, &op, nb, square_workspace(&op.a, cnp.PyArray_ITEMSIZE(a)),
-                      plan_lanes(OP_CHOLESKY, op.a.m, nb, lanes), codes_pointer(info))
-    return x, codes
+    return x, run_lanes(lane, &op, nb, square_workspace(&op.a, cnp.PyArray_ITEMSIZE(a)), plan, codes_pointer(info))
 
 
 cdef int cholesky_solve_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcept nogil:

@@ -39,6 +39,7 @@ cdef extern from "abi.h" nogil:
         void (*run)(const lg_call *call) noexcept nogil
         Py_ssize_t (*workspace)(Py_ssize_t m, Py_ssize_t n, Py_ssize_t k, int flags) noexcept nogil
     ctypedef enum lg_op:
+        LG_OP_blocked_cholesky
         LG_OP_blocked_det
         LG_OP_blocked_inv
         LG_OP_blocked_lu
@@ -68,7 +69,7 @@ cdef extern from "abi.h" nogil:
 # Rows of the crossover table. Operations that must agree bit for bit (solve is lu_solve of lu_factor) share a row.
 cdef enum CompactRow:
     COMPACT_CHOLESKY, COMPACT_TRIANGULAR, COMPACT_LU, COMPACT_QR, COMPACT_EIGH, COMPACT_EIGVALSH, COMPACT_SVD
-    COMPACT_SVDVALS, COMPACT_BLOCKED_LU
+    COMPACT_SVDVALS, COMPACT_BLOCKED_LU, COMPACT_BLOCKED_CHOLESKY
 
 # Kernels of the rows from this one on treat one matrix at a time.
 cdef enum:

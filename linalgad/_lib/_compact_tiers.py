@@ -1,17 +1,18 @@
 """Up to which order the compact kernels are the fastest: the table that benchmarks/tune_compact.py writes.
 
-The rows lu, eigh to svdvals and blocked_lu are estimates from single timings; the script has measured the others.
+The rows cholesky, lu, eigh to svdvals and the blocked ones are estimates from single timings; the script has measured
+the others.
 
 By tier, row and dtype (float32, float64, complex64, complex128). One float64 slice of order n takes about
 `base_ns + cubic_ns n^3` on one thread. The order of an M x N matrix is sqrt(M N).
 """
 
-ROWS = ("cholesky", "triangular", "lu", "qr", "eigh", "eigvalsh", "svd", "svdvals", "blocked_lu")
+ROWS = ("cholesky", "triangular", "lu", "qr", "eigh", "eigvalsh", "svd", "svdvals", "blocked_lu", "blocked_cholesky")
 
 CROSSOVERS = {
     # tier: row: (largest order by dtype, base_ns, cubic_ns)
     "avx512": {
-        "cholesky": ((64, 64, 64, 64), 39.1, 0.0461),
+        "cholesky": ((64, 48, 64, 32), 39.1, 0.0461),
         "triangular": ((64, 28, 64, 28), 32.6, 0.0226),
         "lu": ((56, 40, 56, 32), 58.2, 0.11),
         "qr": ((64, 64, 64, 64), 40.1, 0.309),
@@ -20,9 +21,10 @@ CROSSOVERS = {
         "svd": ((64, 64, 64, 64), 300.0, 1.1),
         "svdvals": ((64, 64, 64, 64), 300.0, 0.4),
         "blocked_lu": ((512, 512, 512, 512), 500.0, 0.025),
+        "blocked_cholesky": ((512, 512, 512, 512), 300.0, 0.01),
     },
     "avx2": {
-        "cholesky": ((64, 64, 48, 48), 30.8, 0.0554),
+        "cholesky": ((48, 24, 32, 16), 30.8, 0.0554),
         "triangular": ((64, 64, 40, 16), 59.1, 0.0169),
         "lu": ((40, 24, 24, 16), 89.9, 0.343),
         "qr": ((64, 64, 64, 32), 55.7, 0.338),
@@ -31,9 +33,10 @@ CROSSOVERS = {
         "svd": ((64, 48, 48, 40), 600.0, 1.9),
         "svdvals": ((64, 64, 64, 48), 600.0, 0.7),
         "blocked_lu": ((512, 512, 512, 512), 500.0, 0.045),
+        "blocked_cholesky": ((512, 512, 512, 512), 300.0, 0.02),
     },
     "baseline": {
-        "cholesky": ((64, 64, 64, 64), 46.6, 0.0724),
+        "cholesky": ((32, 16, 16, 12), 46.6, 0.0724),
         "triangular": ((64, 16, 48, 8), 52.6, 0.0414),
         "lu": ((16, 12, 16, 8), 150.0, 1.2),
         "qr": ((64, 64, 64, 64), 96.5, 0.555),
@@ -42,5 +45,6 @@ CROSSOVERS = {
         "svd": ((48, 40, 40, 24), 1300.0, 4.4),
         "svdvals": ((64, 48, 48, 40), 1300.0, 1.6),
         "blocked_lu": ((256, 128, 64, 48), 500.0, 0.2),
+        "blocked_cholesky": ((256, 128, 64, 48), 300.0, 0.1),
     },
 }

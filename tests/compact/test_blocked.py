@@ -1,8 +1,8 @@
-"""The kernels that treat one matrix at a time: LU and what follows from it."""
+"""The kernels that treat one matrix at a time: Cholesky, LU and what follows from it."""
 import numpy as np
 import pytest
 from _layouts import LAYOUTS
-from _matrices import H, matrix, normal
+from _matrices import H, definite, matrix, normal
 from _measure import as_tuple, assert_ratios, assert_same_bits, distance, part, residual_ratio, solution_ratio
 from _tols import rounding
 from compact._ops import OPS
@@ -14,9 +14,9 @@ from linalgad._lib import _compact
 # both sides of a block, of a register block and of a pack, and several blocks
 ORDERS = [1, 2, 3, 5, 7, 8, 9, 12, 15, 16, 17, 20, 31, 32, 33, 47, 64, 65, 100]
 SHAPES = [(33, 20), (20, 33), (50, 16), (16, 50), (5, 40), (40, 5), (17, 1), (1, 17), (70, 35)]
-LU_OPS = [o for o in OPS if o.name in ("lu", "solve", "inv", "slogdet")]
+BLOCKED_OPS = [o for o in OPS if o.name in ("cholesky", "lu", "solve", "inv", "slogdet")]
 
-op = pytest.mark.parametrize("op", LU_OPS, ids=str)
+op = pytest.mark.parametrize("op", BLOCKED_OPS, ids=str)
 
 
 @op
@@ -140,7 +140,7 @@ def test_nan_stays_in_its_matrix(op, where, dtype, blocked_tier, rng):
     assert any(np.isnan(x[where]).any() for x in found)
 
 
-@pytest.mark.parametrize("op", [o for o in LU_OPS if o.fails], ids=str)
+@pytest.mark.parametrize("op", [o for o in BLOCKED_OPS if o.fails], ids=str)
 @pytest.mark.parametrize("rank", [0, 17])
 def test_singular(op, rank, dtype, blocked_tier, rng):
     args = op.make(rng, (3,), 20, dtype, "separated")
@@ -172,6 +172,27 @@ def test_determinants_leave_the_range_only_if_they_must(power, dtype, blocked_ti
     sign, logabs = la.slogdet(a)
     assert sign == 1
     assert np.abs(logabs - 20 * power * np.log(2)) <= rounding(dtype, 20)
+
+
+@pytest.mark.parametrize("n", [1, 5, 16, 21, 40])
+@pytest.mark.parametrize("upper", [False, True])
+def test_cholesky_reads_one_triangle(n, upper, dtype, blocked_tier, rng):
+    a = definite(rng, (2,), n, dtype)
+    c = la.cholesky(a, upper=upper)
+    assert_ratios({"a": residual_ratio(a, H(c), c) if upper else residual_ratio(a, c, H(c))})
+    other = np.tri(n, n, -1, dtype=bool)
+    blank = np.where(other if upper else other.T, np.array(np.nan, dtype), a)
+    if blank.dtype.kind == "c":
+        blank.imag[:, np.arange(n), np.arange(n)] = np.nan
+    assert_same_bits(la.cholesky(blank, upper=upper), c)
+
+
+@pytest.mark.parametrize("n", [3, 16, 17, 40])
+def test_first_pivot_that_is_not_positive(n, dtype, blocked_tier, rng):
+    a = definite(rng, (3,), n, dtype)
+    a[1, n - 1, n - 1] = -1
+    a[2, n // 2, n // 2] = 0
+    assert la.cholesky_ex(a).info.tolist() == [0, n, n // 2 + 1]
 
 
 def test_bad_pivots_are_reported(blocked_tier):

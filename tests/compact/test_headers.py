@@ -8,7 +8,7 @@ import pytest
 
 COMPACT = Path(__file__).resolve().parents[2] / "linalgad" / "_compact"
 # those that treat one matrix with SIMD along its rows, or feed SIMD kernels, are no code for a CUDA thread
-CPU_ONLY = ("simd.hpp", "layout.hpp", "blocked.hpp", "blocked_lu.hpp")
+CPU_ONLY = ("simd.hpp", "layout.hpp", "blocked.hpp", "blocked_lu.hpp", "blocked_cholesky.hpp")
 HEADERS = sorted(p.name for p in COMPACT.glob("*.hpp") if p.name not in CPU_ONLY)
 SIMD = ["-std=c++17", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Wno-psabi", "-Wno-unused-function",
         "-Wno-unknown-pragmas", "-x", "c++"]
@@ -83,11 +83,12 @@ def test_header_compiles(compiler, header, tmp_path):
 @pytest.mark.parametrize("compiler", [name for name in FOUND if name != "nvcc"])
 def test_blocked_kernels_compile(compiler, tmp_path):
     source = tmp_path / "kernel.cpp"
-    source.write_text('#include "blocked_lu.hpp"\nusing namespace lg;\n' + "\n".join(
+    source.write_text('#include "blocked_lu.hpp"\n#include "blocked_cholesky.hpp"\nusing namespace lg;\n' + "\n".join(
         f"int f{i}(rows<{v}> a, rows<{v}> x, int n, int *swap, char *ws) {{\n"
         "    const int info = factor(a, n, n, swap, arena{ws});\n"
         "    solve_rows<forward, false, false>(a, n, x, 1);\n"
         "    solve_row<backward, true>(a, n, x);\n"
+        "    factor_definite(x, n);\n"
         "    load_rows(a, ws, 1, 1, n, n);\n"
         "    store_rows(a, ws, 1, 1, n, n);\n"
         "    return info;\n}" for i, v in enumerate(("pack<double>", "cx<pack<float>>"))))
