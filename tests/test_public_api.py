@@ -25,7 +25,8 @@ ALLOWED = {
     "_lib": {"_lib", "_kernels._lanes", "_kernels._compact", "_compact"},
     "public": {"_lib", "_kernels", "_compact"},
     "index": {"public", "_lib"},
-    "grad": {"grad", "_lib"},       # the forward functions only through grad/_forward.py, by name
+    # The forward functions only through grad/_forward.py, by name; products and passes have no public function.
+    "grad": {"grad", "_lib", "_kernels._lanes", "_kernels._matmul", "_kernels._stacks"},
     "interop": {"interop", "grad", "_lib"},
 }
 

@@ -184,3 +184,14 @@ def test_empty_matrix_of_any_strides(strides, capfd):
     a = np.lib.stride_tricks.as_strided(np.empty(0), (0, 0), strides)
     assert described(la.solve_triangular(a, np.empty((0, 2)))) == [((0, 2), np.dtype(float))]
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(("lower", "trans", "unit"), SIDES)
+@pytest.mark.parametrize(("n", "k"), [(40, 8), (63, 33), (64, 70), (65, 9), (130, 17)])
+def test_many_right_hand_sides(n, k, lower, trans, unit, dtype, rng):
+    """Blocks of the matrix and panels of right-hand sides, full and not; without the compact tier BLAS solves."""
+    a, b = triangular(rng, (3,), n, dtype), normal(rng, (3, n, k), dtype)
+    seen = _seen(lower, trans, unit)
+    for order in (np.copy, fortran):
+        x = la.solve_triangular(order(a), order(b), lower=lower, trans=trans, unit_diagonal=unit)
+        assert solution_ratio(seen(a), x, b) <= RESIDUAL

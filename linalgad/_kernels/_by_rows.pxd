@@ -1,22 +1,85 @@
 """Triangular and LU solves with the right-hand sides by rows, from the right.
 
-Row-major right-hand sides are B^T to BLAS, and op(A) X = B is X^T op(A)^T = B^T: nothing is transposed, and
-OpenBLAS solves many right-hand sides from the right in half the time it takes from the left.
+Row-major right-hand sides are B^T to BLAS, and op(A) X = B is X^T op(A)^T = B^T: nothing is transposed. Blocks of
+the matrix are solved by the kernel of the compact tier, which takes neighbouring right-hand sides at a time, and
+products with the solved rows make up the rest. Without that tier BLAS solves from the right.
 """
 cimport scipy.linalg.cython_blas as blas
 
 from ._types cimport lapack_t, blas_int, complex64_t
 from ._layout cimport conj_all
+from ._compact cimport lg_call, lg_entry, compact_entry, LG_CONJ, LG_OP_trsm, LG_TRANS, LG_UNIT, LG_UPPER
 
 cdef enum:
+    BLOCK = 64          # the largest matrix of the compact kernel
     MANY = 8            # right-hand sides from which the right side is the faster one
+
+
+cdef inline const lg_entry *rows_kernel(const lapack_t *tag) noexcept nogil:
+    """The kernel of one block, or NULL; `tag` only selects the type."""
+    return compact_entry(LG_OP_trsm, 0 if lapack_t is float else 1 if lapack_t is double else
+                         2 if lapack_t is complex64_t else 3)
+
+
+cdef inline void subtract_product(char transb, blas_int m, blas_int n, blas_int k, lapack_t *a, blas_int lda,
+                                  lapack_t *b, blas_int ldb, lapack_t *c, blas_int ldc) noexcept nogil:
+    """C := C - A op(B)."""
+    cdef char transa = b'N'
+    cdef lapack_t one = 1, minus = -1
+    if lapack_t is float:
+        blas.sgemm(&transa, &transb, &m, &n, &k, &minus, a, &lda, b, &ldb, &one, c, &ldc)
+    elif lapack_t is double:
+        blas.dgemm(&transa, &transb, &m, &n, &k, &minus, a, &lda, b, &ldb, &one, c, &ldc)
+    elif lapack_t is complex64_t:
+        blas.cgemm(&transa, &transb, &m, &n, &k, &minus, a, &lda, b, &ldb, &one, c, &ldc)
+    else:
+        blas.zgemm(&transa, &transb, &m, &n, &k, &minus, a, &lda, b, &ldb, &one, c, &ldc)
+
+
+cdef inline void trsm_right_blocks(const lg_entry *kernel, char uplo, char trans, char diag, blas_int m, blas_int n,
+                                   lapack_t *a, blas_int lda, lapack_t *b, blas_int ldb) noexcept nogil:
+    """`trsm_right` with the matrix in blocks: T X^T = B^T with T = op(A)^T, and the rows of X^T solved in turn."""
+    cdef bint lower = (uplo == b'U') == (trans == b'N')         # of T
+    cdef Py_ssize_t blocks = (n + BLOCK - 1) // BLOCK, step, start, size, first, done
+    cdef Py_ssize_t item = sizeof(lapack_t)
+    cdef lg_call call
+    cdef int info = 0
+    call.m = call.count = 1
+    call.k = m
+    # The matrix is handed over as it lies by columns; the kernel transposes it.
+    call.flags = ((0 if uplo == b'L' else LG_UPPER) | (LG_TRANS if trans == b'N' else 0)
+                  | (LG_CONJ if trans == b'C' else 0) | (LG_UNIT if diag == b'U' else 0))
+    call.info = &info
+    call.ws = NULL
+    call.x[0].rs = item
+    call.x[0].cs = lda * item
+    call.x[1].rs = call.x[2].rs = ldb * item
+    call.x[1].cs = call.x[2].cs = item
+    call.x[0].list = call.x[1].list = call.x[2].list = NULL
+    for step in range(blocks):
+        start = (step if lower else blocks - 1 - step) * BLOCK
+        size = min(BLOCK, n - start)
+        first = 0 if lower else start + size
+        done = start if lower else n - first
+        if done > 0:
+            subtract_product[lapack_t](
+                trans, m, size, done, b + first * ldb, ldb,
+                a + (first + start * lda if trans == b'N' else start + first * lda), lda, b + start * ldb, ldb)
+        call.n = size
+        call.x[0].base = <char *>(a + start * (lda + 1))
+        call.x[1].base = call.x[2].base = <char *>(b + start * ldb)
+        kernel.run(&call)
 
 
 cdef inline void trsm_right(char uplo, char trans, char diag, blas_int m, blas_int n, lapack_t *a, blas_int lda,
                             lapack_t *b, blas_int ldb) noexcept nogil:
-    """B := B op(A)^-1 for triangular A."""
+    """B := B op(A)^-1 for triangular A without a zero on its diagonal."""
     cdef char side = b'R'
     cdef lapack_t one = 1
+    cdef const lg_entry *kernel = rows_kernel[lapack_t](b)
+    if kernel != NULL:
+        trsm_right_blocks[lapack_t](kernel, uplo, trans, diag, m, n, a, lda, b, ldb)
+        return
     if lapack_t is float:
         blas.strsm(&side, &uplo, &trans, &diag, &m, &n, &one, a, &lda, b, &ldb)
     elif lapack_t is double:

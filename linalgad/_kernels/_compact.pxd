@@ -23,6 +23,7 @@ cdef extern from "abi.h" nogil:
         LG_POSITIVE
         LG_PERMUTE_L
         LG_INDICES
+        LG_CONJ_B
     ctypedef struct lg_view:
         char *base
         Py_ssize_t step
@@ -54,11 +55,13 @@ cdef extern from "abi.h" nogil:
         LG_OP_lu
         LG_OP_lu_factor
         LG_OP_lu_solve
+        LG_OP_matmul
         LG_OP_qr
         LG_OP_slogdet
         LG_OP_solve
         LG_OP_solve_triangular
         LG_OP_svd
+        LG_OP_trsm
         LG_OPS
     ctypedef struct lg_tier:
         const char *name
@@ -69,7 +72,7 @@ cdef extern from "abi.h" nogil:
 # Rows of the crossover table. Operations that must agree bit for bit (solve is lu_solve of lu_factor) share a row.
 cdef enum CompactRow:
     COMPACT_CHOLESKY, COMPACT_TRIANGULAR, COMPACT_LU, COMPACT_QR, COMPACT_EIGH, COMPACT_EIGVALSH, COMPACT_SVD
-    COMPACT_SVDVALS, COMPACT_BLOCKED_LU, COMPACT_BLOCKED_CHOLESKY
+    COMPACT_SVDVALS, COMPACT_MATMUL, COMPACT_BLOCKED_LU, COMPACT_BLOCKED_CHOLESKY
 
 # Kernels of the rows from this one on treat one matrix at a time.
 cdef enum:
@@ -90,6 +93,7 @@ cdef struct Compact:
 
 cdef bint compact_serves(Compact *c, int row, int op, int typenum, double order, lane_fn fallback,
                          const void *fallback_op) noexcept
+cdef const lg_entry *compact_entry(int op, int dtype) noexcept nogil
 cdef object run_compact(Compact *c, Py_ssize_t batch, size_t fallback_bytes, lanes, int *info)
 
 

@@ -42,6 +42,11 @@ def set_tier(name, rows):
         _rows[k].cubic_ns = cubic_ns
 
 
+cdef const lg_entry *compact_entry(int op, int dtype) noexcept nogil:
+    """A kernel of the tier in use, dtypes counted from float32 to complex128; NULL if there is no tier."""
+    return NULL if _tier == NULL else &_tier.op[op][dtype]
+
+
 cdef bint compact_serves(Compact *c, int row, int op, int typenum, double order, lane_fn fallback,
                          const void *fallback_op) noexcept:
     """Whether the compact kernels are the fastest for such a slice; if so, prepare `c` but for sizes and operands."""

@@ -12,7 +12,7 @@ cdef struct Plan:
 # Every op has a row in the tier table, in the order of _lib/_tiers.py.
 cdef enum Op:
     OP_CHOLESKY, OP_TRIANGULAR, OP_LU, OP_SOLVE, OP_INV, OP_QR, OP_EIGH, OP_EIGVALSH, OP_EIG, OP_EIGVALS
-    OP_SVD, OP_SVDVALS, OP_COPY
+    OP_SVD, OP_SVDVALS, OP_COPY, OP_MATMUL
 
 cdef int wanted_lanes(lanes) except -1
 cdef int useful_lanes(double work_ns, Py_ssize_t batch, int lanes) noexcept

@@ -93,13 +93,18 @@ cdef inline void load(const char *p, npy_intp rs, npy_intp cs, Py_ssize_t m, Py_
                 memcpy(dst + i * n, p + i * rs, n * sizeof(lapack_t))
         return
     # Tiles keep both sides in cache when the source runs down the columns.
+    cdef const char *q
+    cdef lapack_t *d
     for ib in range(0, m, 16):
         ie = min(ib + 16, m)
         for jb in range(0, n, 16):
             je = min(jb + 16, n)
-            for j in range(jb, je):
-                for i in range(ib, ie):
-                    dst[i * n + j] = (<const lapack_t *>(p + i * rs + j * cs))[0]
+            for i in range(ib, ie):
+                q = p + i * rs + jb * cs
+                d = dst + i * n
+                for j in range(jb, je):
+                    d[j] = (<const lapack_t *>q)[0]
+                    q += cs
 
 
 cdef inline void store(char *p, npy_intp rs, npy_intp cs, Py_ssize_t m, Py_ssize_t n,

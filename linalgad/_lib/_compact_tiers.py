@@ -7,7 +7,8 @@ By tier, row and dtype (float32, float64, complex64, complex128). One float64 sl
 `base_ns + cubic_ns n^3` on one thread. The order of an M x N matrix is sqrt(M N).
 """
 
-ROWS = ("cholesky", "triangular", "lu", "qr", "eigh", "eigvalsh", "svd", "svdvals", "blocked_lu", "blocked_cholesky")
+ROWS = ("cholesky", "triangular", "lu", "qr", "eigh", "eigvalsh", "svd", "svdvals", "matmul", "blocked_lu",
+        "blocked_cholesky")
 
 CROSSOVERS = {
     # tier: row: (largest order by dtype, base_ns, cubic_ns)
@@ -20,6 +21,7 @@ CROSSOVERS = {
         "eigvalsh": ((64, 64, 64, 64), 200.0, 0.25),
         "svd": ((64, 64, 64, 64), 300.0, 1.1),
         "svdvals": ((64, 64, 64, 64), 300.0, 0.4),
+        "matmul": ((8, 8, 28, 20), 30.0, 0.12),
         "blocked_lu": ((512, 512, 512, 512), 500.0, 0.025),
         "blocked_cholesky": ((512, 512, 512, 512), 300.0, 0.01),
     },
@@ -32,6 +34,7 @@ CROSSOVERS = {
         "eigvalsh": ((64, 64, 64, 64), 400.0, 0.4),
         "svd": ((64, 48, 48, 40), 600.0, 1.9),
         "svdvals": ((64, 64, 64, 48), 600.0, 0.7),
+        "matmul": ((8, 6, 20, 12), 40.0, 0.15),
         "blocked_lu": ((512, 512, 512, 512), 500.0, 0.045),
         "blocked_cholesky": ((512, 512, 512, 512), 300.0, 0.02),
     },
@@ -44,6 +47,7 @@ CROSSOVERS = {
         "eigvalsh": ((64, 48, 64, 48), 900.0, 1),
         "svd": ((48, 40, 40, 24), 1300.0, 4.4),
         "svdvals": ((64, 48, 48, 40), 1300.0, 1.6),
+        "matmul": ((6, 4, 12, 8), 50.0, 0.3),
         "blocked_lu": ((256, 128, 64, 48), 500.0, 0.2),
         "blocked_cholesky": ((256, 128, 64, 48), 300.0, 0.1),
     },

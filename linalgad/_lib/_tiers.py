@@ -21,6 +21,7 @@ OPS = {
     "svd": (2000.0, 1.8, 384.0),
     "svdvals": (2000.0, 0.8, 384.0),
     "copy": (100.0, 0.001, 1e9),
+    "matmul": (300.0, 0.06, 300.0),
 }
 
 REGION_NS = 4000.0          # opening and closing a parallel region

@@ -14,17 +14,17 @@ def cholesky_tangent(da, c):
     Reference: I. Murray, Differentiation of the Cholesky decomposition (2016), equation 8.
     """
     scale = factored.binary_scale(c)
-    unit = c / scale
-    inner = xp.solve_triangular(unit, xp.herm(da) / scale, lower=True)
-    return unit @ factored.half_lower(factored.right_solve(inner, unit, lower=True, trans=2))
+    unit = factored.divided(c, scale)
+    inner = xp.solve_triangular(unit, factored.divided(xp.herm(da), scale), lower=True)
+    return xp.matmul(unit, xp.half_lower(factored.right_solve(inner, unit, lower=True, trans=2)))
 
 
 def cholesky_cotangent(gc, c):
     """gA = herm(L^-H Phi(L^H gL) L^-1), full and Hermitian; Phi sees only the lower triangle of gL."""
     scale = factored.binary_scale(c)
-    unit = c / scale
-    inner = xp.solve_triangular(unit, factored.half_lower(xp.H(unit) @ gc), lower=True, trans=2)
-    return xp.herm(factored.right_solve(inner, unit, lower=True)) / scale
+    unit = factored.divided(c, scale)
+    inner = xp.solve_triangular(unit, xp.half_lower(xp.inner(unit, gc)), lower=True, trans=2)
+    return factored.divided(xp.herm(factored.right_solve(inner, unit, lower=True)), scale)
 
 
 def _lower(x, upper):
@@ -78,7 +78,7 @@ def _cholesky_solve_jvp(call, tangents):
     rhs = factored.columns(tangents[1], vector)
     if dc is not None:
         x = factored.columns(call.outputs[0], vector)
-        moved = dc @ (xp.H(c) @ x) + c @ (xp.H(dc) @ x)
+        moved = xp.matmul(dc, xp.inner(c, x)) + xp.matmul(c, xp.inner(dc, x))
         rhs = -moved if rhs is None else rhs - moved
     return (factored.uncolumned(_product_solve(c, rhs), vector),)
 
@@ -93,7 +93,7 @@ def _cholesky_solve_vjp(call, cotangents, needs):
     gc = None
     if needs[0]:
         x = factored.columns(call.outputs[0], vector)
-        gc = _given(-xp.tril(gb @ (xp.H(x) @ c) + x @ (xp.H(gb) @ c)), upper)
+        gc = _given(-xp.tril(xp.matmul(gb, xp.inner(x, c)) + xp.matmul(x, xp.inner(gb, c))), upper)
     return (gc, factored.uncolumned(gb, vector)), None
 
 
@@ -129,19 +129,20 @@ _TRIANGLE = "the triangle of the factor that is not read has a zero cotangent"
 _INFO = "a status code is constant"
 
 register(Record(
-    name="cholesky", forward=_cholesky_forward, jvp=_cholesky_jvp, vjp=_cholesky_vjp,
+    name="cholesky", sliced=True, forward=_cholesky_forward, jvp=_cholesky_jvp, vjp=_cholesky_vjp,
     capabilities=(Capability("L", caveat=_HERMITIAN),),
 ))
 register(Record(
-    name="cholesky_ex", forward=_cholesky_ex_forward, jvp=_cholesky_jvp, vjp=_cholesky_vjp, pack=_ex_result,
+    name="cholesky_ex", sliced=True, forward=_cholesky_ex_forward, jvp=_cholesky_jvp, vjp=_cholesky_vjp,
+    pack=_ex_result,
     capabilities=(Capability("L", caveat=_HERMITIAN),
                   Capability("info", jvp=False, vjp=False, second_order=False, caveat=_INFO)),
 ))
 register(Record(
-    name="cholesky_solve", forward=_cholesky_solve_forward, jvp=_cholesky_solve_jvp, vjp=_cholesky_solve_vjp,
-    inexact=(0, 1), capabilities=(Capability("x", caveat=_TRIANGLE),),
+    name="cholesky_solve", sliced=True, forward=_cholesky_solve_forward, jvp=_cholesky_solve_jvp,
+    vjp=_cholesky_solve_vjp, inexact=(0, 1), capabilities=(Capability("x", caveat=_TRIANGLE),),
 ))
 register(Record(
-    name="cholesky_inverse", forward=_cholesky_inverse_forward, jvp=_cholesky_inverse_jvp, vjp=_cholesky_inverse_vjp,
-    capabilities=(Capability("inverse", caveat=_TRIANGLE),),
+    name="cholesky_inverse", sliced=True, forward=_cholesky_inverse_forward, jvp=_cholesky_inverse_jvp,
+    vjp=_cholesky_inverse_vjp, capabilities=(Capability("inverse", caveat=_TRIANGLE),),
 ))

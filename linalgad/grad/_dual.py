@@ -8,6 +8,8 @@ import functools
 
 import numpy as np
 
+from . import _stacks
+
 
 class Dual:
     """An array and its tangent at one level of differentiation."""
@@ -174,16 +176,34 @@ def _divide(out, primals, tangents):
     return top / y
 
 
-@primitive
+def _product(fun):
+    """A vocabulary function that is linear in each of its two array arguments."""
+    call = primitive(fun)
+
+    @call.rule
+    def tangent(out, primals, tangents):
+        (x, y), (dx, dy) = primals, tangents
+        return plus(None if dx is None else call(dx, y), None if dy is None else call(x, dy))
+
+    return call
+
+
+@_product
 def matmul(x, y):
     """The matrix product of stacks."""
-    return np.matmul(x, y)
+    return _stacks.matmul(x, y)
 
 
-@matmul.rule
-def _matmul(out, primals, tangents):
-    (x, y), (dx, dy) = primals, tangents
-    return plus(None if dx is None else matmul(dx, y), None if dy is None else matmul(x, dy))
+@_product
+def inner(x, y):
+    """x^H y, without a conjugated copy of x."""
+    return _stacks.matmul(np.swapaxes(x, -1, -2), y, conj_x=True)
+
+
+@_product
+def outer(x, y):
+    """x y^H, without a conjugated copy of y."""
+    return _stacks.matmul(x, np.swapaxes(y, -1, -2), conj_y=True)
 
 
 @linear

@@ -36,7 +36,7 @@ def _raw_cotangent(x, gx, opt):
 def _couplings(da, w, v, solver, opt):
     """(dP, Omega) with dP = V^-1 dA V and Omega_ij = dP_ij / (w_j - w_i), its diagonal 0."""
     top = spectral.top_scale(w)
-    dp = xp.solve_kept(v, da @ v, solver=solver)
+    dp = xp.solve_kept(v, xp.matmul(da, v), solver=solver)
     return dp, _gap.divide_gap(dp / top[..., None], _gap.gaps(w / top), eps=opt.derivative_eps)
 
 
@@ -49,7 +49,7 @@ def eig_tangents(da, w, v, solver, opt, left=None):
     Anal. Appl. 14, 903 (1993).
     """
     dp, omega = _couplings(da, w, v, solver, opt)
-    out = xp.diagonal(dp), _normalised(v, v @ omega)
+    out = xp.diagonal(dp), _normalised(v, xp.matmul(v, omega))
     if left is None:
         return out
     scale = xp.sum(xp.conj(v) * left, axis=-2)
@@ -68,7 +68,7 @@ def eig_cotangent(cotangents, w, v, solver, opt, left=None):
     numerator, noise, lost, whole = None, 0, [], []
     if gv is not None:
         raw, phase = _raw_cotangent(v, gv, opt)
-        numerator, noise = xp.H(v) @ raw, spectral.cotangent_scale(v, raw)
+        numerator, noise = xp.inner(v, raw), spectral.cotangent_scale(v, raw)
         lost.append(phase)
         whole.append(gv)
     if gl is not None:
@@ -89,7 +89,7 @@ def eig_cotangent(cotangents, w, v, solver, opt, left=None):
         whole.append(spectral.row(gw * top))
     if inner is None:
         return None, None
-    ga = xp.solve_kept(v, inner @ xp.H(v), solver=solver, trans=2)
+    ga = xp.solve_kept(v, xp.outer(inner, v), solver=solver, trans=2)
     return ga, spectral.spectral_info(w / top, numerator, whole, lost, opt=opt)
 
 
@@ -118,10 +118,10 @@ def _eigen_sum(out, primals, tangents, *, basis, opt):
         top = spectral.top_scale(w)
         noise = spectral.pair_scale(xp.column_scale(spectral.row(gw)))
         quotient = _gap.divide_gap(_gap.gaps(gw), xp.conj(_gap.gaps(w / top)), noise, eps=opt.derivative_eps)
-        dp = xp.solve_kept(v, da @ v, solver=basis.solver)
+        dp = xp.solve_kept(v, xp.matmul(da, v), solver=basis.solver)
         dg = xp.H(dp) * quotient / top[..., None]
         inner = dg if inner is None else inner + dg
-    return xp.solve_kept(v, inner @ xp.H(v), solver=basis.solver, trans=2)
+    return xp.solve_kept(v, xp.outer(inner, v), solver=basis.solver, trans=2)
 
 
 # ------------------------------------------------------------------ table
@@ -164,8 +164,8 @@ def _aligned(da, basis):
     close = _gap.unresolved(basis.w / spectral.top_scale(basis.w))
     if close is None:
         return basis
-    r = aligned_general(xp.solve_kept(basis.v, da @ basis.v, solver=basis.solver), close)
-    return _basis(basis.w, _unit(basis.v @ r))
+    r = aligned_general(xp.solve_kept(basis.v, xp.matmul(da, basis.v), solver=basis.solver), close)
+    return _basis(basis.w, _unit(xp.matmul(basis.v, r)))
 
 
 def _unit(x):
@@ -193,7 +193,7 @@ def _eigvals_forward(args, kw):
 
 def _eigvals_jvp(call, tangents):
     _, v = lifted_basis(call.args[0], call.aux, call.opt)
-    return (xp.diagonal(xp.solve_kept(v, tangents[0] @ v, solver=call.aux.solver)),)
+    return (xp.diagonal(xp.solve_kept(v, xp.matmul(tangents[0], v), solver=call.aux.solver)),)
 
 
 def _eigvals_vjp(call, cotangents, needs):
@@ -212,11 +212,11 @@ def _project(call, cotangents):
     out = [cotangents[0]]
     for x, gx in zip(call.outputs[1:], cotangents[1:], strict=True):
         if gx is not None:
-            inner = xp.H(x) @ gx
+            inner = xp.inner(x, gx)
             phase = xp.diag_embed(xp.imag(xp.diagonal(inner))) * 1j if xp.is_complex(x) else 0
             # The columns of a cluster are not orthogonal: their Gram matrix gives the coefficients.
-            gram = xp.where(close, xp.H(x) @ x, 0)
-            gx = gx - x @ public("solve")(gram, xp.off_diagonal(xp.where(close, inner, 0)) + phase)
+            gram = xp.where(close, xp.inner(x, x), 0)
+            gx = gx - xp.matmul(x, public("solve")(gram, xp.off_diagonal(xp.where(close, inner, 0)) + phase))
         out.append(gx)
     return tuple(out)
 

@@ -16,8 +16,8 @@ def eigh_tangents(da, w, v, opt):
     Econometric Theory 1, 179 (1985), for the simple case.
     """
     top = spectral.top_scale(w)
-    dp = xp.H(v) @ (xp.herm(da) @ v)
-    dv = v @ _gap.divide_gap(dp / top[..., None], _gap.gaps(w / top), eps=opt.derivative_eps)
+    dp = xp.inner(v, xp.matmul(xp.herm(da), v))
+    dv = xp.matmul(v, _gap.divide_gap(dp / top[..., None], _gap.gaps(w / top), eps=opt.derivative_eps))
     return xp.real(xp.diagonal(dp)), spectral.fix_phases((v, dv))[0]
 
 
@@ -31,11 +31,11 @@ def eigh_cotangent(gw, gv, w, v, opt):
     unit = w / top
     if gv is None:
         whole = xp.zeros_like(w) if gw is None else gw * top
-        ga = (v * spectral.row(xp.zeros_like(w) if gw is None else gw)) @ xp.H(v)
+        ga = xp.outer(v * spectral.row(xp.zeros_like(w) if gw is None else gw), v)
         return xp.herm(ga), spectral.spectral_info(unit, None, [spectral.row(whole)], opt=opt)
     if opt.gauge == "ignore" and xp.is_complex(v):
         gv = spectral.absorb_phases(v, gv, spectral.phase_slopes((v, gv)))
-    numerator = xp.skew(xp.H(v) @ gv)
+    numerator = xp.skew(xp.inner(v, gv))
     scale = spectral.cotangent_scale(v, gv)
     inner = _gap.divide_gap(numerator, _gap.gaps(unit), spectral.pair_scale(scale), eps=opt.derivative_eps)
     inner = inner / top[..., None]
@@ -43,7 +43,7 @@ def eigh_cotangent(gw, gv, w, v, opt):
     if gw is not None:
         inner = xp.add_diagonal(inner, gw)
         whole.append(spectral.row(gw * top))
-    return xp.herm(v @ inner @ xp.H(v)), spectral.spectral_info(unit, numerator, whole, opt=opt)
+    return xp.herm(xp.outer(xp.matmul(v, inner), v)), spectral.spectral_info(unit, numerator, whole, opt=opt)
 
 
 def lifted_spectrum(a, spectrum, opt):
@@ -60,7 +60,7 @@ def lifted_spectrum(a, spectrum, opt):
 def spectral_sum(a, gw, *, spectrum, opt):
     """sum_j gw_j v_j v_j^H for the eigenvectors of `a`: the gradient of the eigenvalues as a function of `a`."""
     v = spectrum[1]
-    return (v * gw[..., None, :]) @ xp.H(v)
+    return xp.outer(v * gw[..., None, :], v)
 
 
 @spectral_sum.rule
@@ -74,15 +74,15 @@ def _spectral_sum(out, primals, tangents, *, spectrum, opt):
         noise = spectral.pair_scale(xp.column_scale(spectral.row(gw)))
         quotient = _gap.divide_gap(_gap.gaps(gw) / top[..., None], _gap.gaps(w / top), noise / top[..., None],
                                    eps=opt.derivative_eps)
-        dp = (xp.H(v) @ (xp.herm(da) @ v)) * quotient
+        dp = (xp.inner(v, xp.matmul(xp.herm(da), v))) * quotient
         inner = dp if inner is None else inner + dp
-    return v @ inner @ xp.H(v)
+    return xp.outer(xp.matmul(v, inner), v)
 
 
 def aligned_spectrum(da, w, v):
     """(w, v) with the basis of repeated eigenvalues that diagonalises the perturbation `da`."""
-    r = aligned(xp.herm(xp.H(v) @ (da @ v)), _gap.unresolved(w / spectral.top_scale(w)))
-    return (w, v) if r is None else (w, spectral.settle_phases(v @ r)[0])
+    r = aligned(xp.herm(xp.inner(v, xp.matmul(da, v))), _gap.unresolved(w / spectral.top_scale(w)))
+    return (w, v) if r is None else (w, spectral.settle_phases(xp.matmul(v, r))[0])
 
 
 # ------------------------------------------------------------------ table
@@ -149,7 +149,7 @@ def _eigvalsh_forward(args, kw):
 
 def _eigvalsh_jvp(call, tangents):
     _, v = lifted_spectrum(call.args[0], call.aux, call.opt)
-    dw = xp.real(xp.sum(xp.conj(v) * (xp.herm(tangents[0]) @ v), axis=-2))
+    dw = xp.real(xp.sum(xp.conj(v) * xp.matmul(xp.herm(tangents[0]), v), axis=-2))
     return (dw[..., columns(call.kw, dw.shape[-1])],)
 
 
@@ -170,7 +170,7 @@ def _project(call, cotangents):
     if gv is None:
         return gw, gv
     free = _gap.unresolved_or_phase(_gap.gaps(w / spectral.top_scale(w)))
-    return gw, gv - v @ xp.where(free, xp.skew(xp.H(v) @ gv), 0)
+    return gw, gv - xp.matmul(v, xp.where(free, xp.skew(xp.inner(v, gv)), 0))
 
 
 def _pencil(name):

@@ -23,25 +23,25 @@ class Spectrum:
         """
         p = q = None
         if da is not None:
-            u = b @ v if self.kind == 2 else v
-            p = xp.H(u) @ (xp.herm(da) @ u)
+            u = xp.matmul(b, v) if self.kind == 2 else v
+            p = xp.inner(u, xp.matmul(xp.herm(da), u))
         if db is not None:
             db = xp.herm(db)
             if self.kind == 3:
                 q = -xp.solve_kept(v, xp.H(xp.solve_kept(v, db, solver=self.solver)), solver=self.solver)
             else:
-                q = xp.H(v) @ (db @ v)
+                q = xp.inner(v, xp.matmul(db, v))
                 q = -q if self.kind == 2 else q
         return p, q
 
     def couple_adjoint(self, b, v, gp, gq):
         """The cotangents of (a, b) from those of P and Q, all Hermitian."""
-        u = b @ v if self.kind == 2 else v
-        ga = u @ gp @ xp.H(u)
+        u = xp.matmul(b, v) if self.kind == 2 else v
+        ga = xp.outer(xp.matmul(u, gp), u)
         if self.kind == 3:
             half = xp.solve_kept(v, gq, solver=self.solver, trans=2)
             return ga, -xp.solve_kept(v, xp.H(half), solver=self.solver, trans=2)
-        gb = v @ gq @ xp.H(v)
+        gb = xp.outer(xp.matmul(v, gq), v)
         return ga, -gb if self.kind == 2 else gb
 
 
@@ -58,7 +58,7 @@ def pencil_tangents(b, da, db, w, v, spectrum, opt):
     if q is not None:
         omega = omega - xp.diag_embed(xp.diagonal(q)) * 0.5
         omega = omega + q if spectrum.kind == 2 else omega
-    return xp.real(xp.diagonal(moved)), spectral.fix_phases((v, v @ omega))[0]
+    return xp.real(xp.diagonal(moved)), spectral.fix_phases((v, xp.matmul(v, omega)))[0]
 
 
 def pencil_cotangent(b, gw, gv, w, v, spectrum, opt):
@@ -74,7 +74,7 @@ def pencil_cotangent(b, gw, gv, w, v, spectrum, opt):
     if gv is not None:
         if opt.gauge == "ignore" and xp.is_complex(v):
             gv = spectral.absorb_phases(v, gv, spectral.phase_slopes((v, gv)))
-        inner = xp.H(v) @ gv
+        inner = xp.inner(v, gv)
         numerator = xp.skew(inner)
         noise = spectral.pair_scale(spectral.cotangent_scale(v, gv))
         x = _gap.divide_gap(numerator, _gap.gaps(w / top), noise, eps=opt.derivative_eps) / top[..., None]
@@ -134,8 +134,8 @@ def _project(call, cotangents):
         return gw, gv
     free = _gap.unresolved_or_phase(_gap.gaps(w / spectral.top_scale(w)))
     # The columns are not orthonormal: the least-squares combination of them whose skew part is N on the free pairs.
-    gram = xp.H(v) @ v
-    return gw, gv - v @ public("solve")(gram, xp.where(free, xp.skew(xp.H(v) @ gv), 0))
+    gram = xp.inner(v, v)
+    return gw, gv - xp.matmul(v, public("solve")(gram, xp.where(free, xp.skew(xp.inner(v, gv)), 0)))
 
 
 VECTORS = replace(plain.VECTORS, forward=_forward, jvp=_jvp, vjp=_vjp, remember=None, align=None, project=_project,

@@ -4,8 +4,9 @@ Vocabulary too: every function here either decides on plain numbers or is writte
 """
 import numpy as np
 
+from .._lib import _tols
+from . import _stacks
 from . import _xp as xp
-from ._dual import linear
 from ._policy import NotDifferentiableError
 
 _TRANSPOSED = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
@@ -16,25 +17,32 @@ _TRANSPOSED = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
 def binary_scale(*xs):
     """Decision: the power of two next below the largest modulus of each slice, (..., 1, 1); 1 where all is zero.
 
+    None where all of them are near 1, so that the range is no concern.
     Rules that multiply a factor by its own cotangent divide the factor by this first, so that the product
     neither overflows nor underflows when the gradient does not; division by it is exact.
     """
     top = 0
     for x in xs:
         top = np.maximum(top, xp.max_magnitude(x, axis=(-2, -1)))
-    top = np.where(np.isfinite(top) & (top > 0), top, 1)
-    return np.ldexp(np.ones_like(top), np.frexp(top)[1] - 1)
+    exponent = np.frexp(np.where(np.isfinite(top) & (top > 0), top, 1))[1] - 1
+    if np.max(np.abs(exponent), initial=0) < _tols.moderate_exponent(top.dtype) // 8:
+        return None
+    return np.ldexp(np.ones_like(top), exponent)
+
+
+def divided(x, scale):
+    """x over a `binary_scale`; None stays None."""
+    return x if x is None or scale is None else x / scale
+
+
+def times(x, scale):
+    """x times a `binary_scale`."""
+    return x if scale is None else x * scale
 
 
 def row_order(piv, m):
     """Decision: rows with a[rows] = L U, for the row interchanges of `lu_factor`, (..., M)."""
-    rows = np.broadcast_to(np.arange(m), (*piv.shape[:-1], m)).copy()
-    for i in range(piv.shape[-1]):
-        j = piv[..., i, None].astype(np.intp)
-        other = np.take_along_axis(rows, j, axis=-1)
-        np.put_along_axis(rows, j, rows[..., i, None], axis=-1)
-        rows[..., i, None] = other
-    return rows
+    return _stacks.row_order(piv, m)
 
 
 def matrix_order(p):
@@ -153,12 +161,3 @@ def right_solve(x, a, *, lower, trans=0):
     if trans == 2:
         return xp.H(xp.solve_triangular(a, xp.H(x), lower=lower, trans=0))
     return xp.T(xp.solve_triangular(a, xp.T(x), lower=lower, trans=1))
-
-
-@linear
-def half_lower(x):
-    """The strict lower triangle and half the real part of the diagonal: the L of L + L^H for Hermitian x."""
-    out = np.tril(x)
-    i = np.arange(x.shape[-1])
-    out[..., i, i] = out[..., i, i].real * 0.5
-    return out

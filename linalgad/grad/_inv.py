@@ -18,15 +18,15 @@ def _inv_ex_forward(args, kw):
 def _jvp(call, tangents):
     """dX = -X dA X."""
     x = call.outputs[0]
-    return (-(x @ tangents[0] @ x), *(None for _ in call.outputs[1:]))
+    return (-xp.matmul(xp.matmul(x, tangents[0]), x), *(None for _ in call.outputs[1:]))
 
 
 def _vjp(call, cotangents, needs):
     """gA = -X^H gX X^H."""
     if cotangents[0] is None:
         return (None,), None
-    xh = xp.H(call.outputs[0])
-    return (-(xh @ cotangents[0] @ xh),), None
+    x = call.outputs[0]
+    return (-xp.outer(xp.inner(x, cotangents[0]), x),), None
 
 
 def _ex_result(outputs, kw):
@@ -34,9 +34,11 @@ def _ex_result(outputs, kw):
     return InvExResult(*outputs)
 
 
-register(Record(name="inv", forward=_inv_forward, jvp=_jvp, vjp=_vjp, capabilities=(Capability("inverse"),)))
 register(Record(
-    name="inv_ex", forward=_inv_ex_forward, jvp=_jvp, vjp=_vjp, pack=_ex_result,
+    name="inv", forward=_inv_forward, jvp=_jvp, vjp=_vjp, sliced=True, capabilities=(Capability("inverse"),),
+))
+register(Record(
+    name="inv_ex", forward=_inv_ex_forward, jvp=_jvp, vjp=_vjp, pack=_ex_result, sliced=True,
     capabilities=(Capability("inverse"),
                   Capability("info", jvp=False, vjp=False, second_order=False, caveat="a status code is constant")),
 ))

@@ -1,35 +1,36 @@
 """Derivatives of lu, lu_factor, lu_factor_ex (the permutation is held fixed) and lu_solve."""
+from .._lib import _tols
 from . import _factored as factored
 from . import _xp as xp
 from ._dual import plus
 from ._forward import public
 from ._table import Capability, Record, register
 
-# The rules are in the rows of L U. With r = min(m - 1, n) columns of L that are not constant, M the square
-# unit lower triangular matrix whose first columns are L and whose others are those of the identity,
-# K = M^-1 dA and S = tril(K[:, :r] U[:r, :r]^-1, -1):  dL = M S,  dU = triu(K - S U).
-# Only the first r pivots are divided by, so a zero in the last place of a square or wide matrix is harmless.
+# The rules are in the rows of L U. With k = min(m, n), M the square unit lower triangular matrix whose first columns
+# are L and whose others are those of the identity, K = M^-1 dA and S = tril(K[:, :k] U[:, :k]^-1, -1):
+# dL = M S,  dU = triu(K - S U). In a square or wide matrix the last column of S is empty, and a last pivot 0 harmless.
 
 
 def _times(l, s):
     """M S."""
     m, k = l.shape[-2:]
     if m == k:
-        return l @ s
-    return xp.concatenate(l[..., :k, :] @ s[..., :k, :], l[..., k:, :] @ s[..., :k, :] + s[..., k:, :], axis=-2)
+        return xp.matmul(l, s)
+    below = xp.embed(s[..., k:, :], shape=s.shape, index=(..., slice(k, None), slice(None)))
+    return xp.matmul(l, s[..., :k, :]) + below
 
 
 def _times_adjoint(l, x):
     """M^H X."""
     m, k = l.shape[-2:]
-    return xp.H(l) @ x if m == k else xp.concatenate(xp.H(l) @ x, x[..., k:, :], axis=-2)
+    return xp.inner(l, x) if m == k else xp.concatenate(xp.inner(l, x), x[..., k:, :], axis=-2)
 
 
 def _solve(l, x):
     """M^-1 X."""
     k = l.shape[-1]
     top = xp.solve_triangular(l[..., :k, :], x[..., :k, :], lower=True, unit_diagonal=True)
-    return top if l.shape[-2] == k else xp.concatenate(top, x[..., k:, :] - l[..., k:, :] @ top, axis=-2)
+    return top if l.shape[-2] == k else xp.concatenate(top, x[..., k:, :] - xp.matmul(l[..., k:, :], top), axis=-2)
 
 
 def _solve_adjoint(l, x):
@@ -37,7 +38,7 @@ def _solve_adjoint(l, x):
     k = l.shape[-1]
     top, rest = x[..., :k, :], x[..., k:, :]
     if l.shape[-2] > k:
-        top = top - xp.H(l[..., k:, :]) @ rest
+        top = top - xp.inner(l[..., k:, :], rest)
     top = xp.solve_triangular(l[..., :k, :], top, lower=True, trans=2, unit_diagonal=True)
     return top if l.shape[-2] == k else xp.concatenate(top, rest, axis=-2)
 
@@ -52,31 +53,43 @@ def _widened(x, n, axis):
     return xp.concatenate(x, xp.zeros_like(x, shape=tuple(shape)), axis=axis)
 
 
-def _lead(l, u):
-    return max(min(l.shape[-2] - 1, u.shape[-1]), 0)
+def _pivots(u, m):
+    """The square matrix of the pivots, which S is multiplied by the inverse of.
+
+    The last pivot of a square or wide matrix divides nothing that counts: where it is negligible it is moved away
+    from zero. The entries of `u` are near 1 at most.
+    """
+    k = u.shape[-2]
+    lead = u[..., :k]
+    if m > k or k == 0:
+        return lead
+    negligible = xp.magnitude(u[..., k - 1, k - 1]) <= _tols.eps(u.dtype)
+    if not negligible.any():
+        return lead
+    return xp.add_diagonal(lead, xp.eye(k, u)[-1] * negligible[..., None])
 
 
 def lu_tangents(da, l, u):
     """(dL, dU) from the tangent of the permuted matrix."""
-    r, k = _lead(l, u), l.shape[-1]
+    k = l.shape[-1]
     scale = factored.binary_scale(u)
-    unit = u / scale
-    moved = _solve(l, da / scale)
-    s = xp.tril(factored.right_solve(moved[..., :r], unit[..., :r, :r], lower=False), k=-1)
-    return _widened(_times(l, s), k, -1), xp.triu((moved - s @ unit[..., :r, :])[..., :k, :]) * scale
+    unit = factored.divided(u, scale)
+    moved = _solve(l, factored.divided(da, scale))
+    s = xp.tril(factored.right_solve(moved[..., :k], _pivots(unit, l.shape[-2]), lower=False), k=-1)
+    return _times(l, s), factored.times(xp.triu((moved - xp.matmul(s, unit))[..., :k, :]), scale)
 
 
 def lu_cotangent(gl, gu, l, u):
     """Cotangent of the permuted matrix, the adjoint of `lu_tangents`; gl or gu may be None."""
-    r = _lead(l, u)
     scale = factored.binary_scale(u)
-    unit = u / scale
+    unit = factored.divided(u, scale)
     # Only the strict lower triangles of gL and of gS count; that of gL sees no other entries through M^H.
-    gs = None if gl is None else _times_adjoint(l, gl / scale)[..., :r]
+    gs = None if gl is None else _times_adjoint(l, factored.divided(gl, scale))
     gk = None if gu is None else _widened(xp.triu(gu), l.shape[-2], -2)
     if gk is not None:
-        gs = plus(gs, -(gk @ xp.H(unit[..., :r, :])))
-    gs = factored.right_solve(xp.tril(gs, k=-1), unit[..., :r, :r], lower=False, trans=2)
+        moved = xp.outer(gk, unit)
+        gs = -moved if gs is None else gs - moved
+    gs = factored.right_solve(xp.tril(gs, k=-1), _pivots(unit, l.shape[-2]), lower=False, trans=2)
     return _solve_adjoint(l, plus(gk, _widened(gs, u.shape[-1], -1)))
 
 
@@ -138,8 +151,7 @@ def _lu_result(outputs, kw):
 def _unpacked(lu):
     """(L, U) of the compact form."""
     k = min(lu.shape[-2:])
-    ones = _widened(xp.eye(k, lu), lu.shape[-2], -2)
-    return xp.tril(lu[..., :k], k=-1) + ones, xp.triu(lu[..., :k, :])
+    return xp.unit_lower(lu[..., :k]), xp.triu(lu[..., :k, :])
 
 
 def _packed(l, u):
@@ -206,11 +218,12 @@ def _lu_solve_jvp(call, tangents):
     if trans:
         x = factored.permuted(x, call.aux)
     if dlu is not None:
-        moved = factored.op(_part(dlu, first), trans) @ (factored.op(_part(lu, second, one=True), trans) @ x)
+        moved = xp.matmul(factored.op(_part(dlu, first), trans),
+                          xp.matmul(factored.op(_part(lu, second, one=True), trans), x))
         rhs = -moved if rhs is None else rhs - moved
     rhs = xp.solve_triangular(lu, rhs, trans=trans, **first)
     if dlu is not None:
-        rhs = rhs - factored.op(_part(dlu, second), trans) @ x
+        rhs = rhs - xp.matmul(factored.op(_part(dlu, second), trans), x)
     dx = xp.solve_triangular(lu, rhs, trans=trans, **second)
     return (factored.uncolumned(factored.unpermuted(dx, call.aux) if trans else dx, vector),)
 
@@ -219,8 +232,7 @@ def _part(lu, kind, one=False):
     """The triangle of the compact form that `kind` names; with the ones of L if `one`."""
     if kind is _UPPER:
         return xp.triu(lu)
-    low = xp.tril(lu, k=-1)
-    return low + xp.eye(lu.shape[-1], lu) if one else low
+    return xp.unit_lower(lu) if one else xp.tril(lu, k=-1)
 
 
 def _lu_solve_vjp(call, cotangents, needs):
@@ -237,8 +249,9 @@ def _lu_solve_vjp(call, cotangents, needs):
     gb = factored.adjoint_solve(lu, inner, trans=trans, **first)
     glu = None
     if needs[0]:
-        middle = factored.op(_part(lu, second, one=True), trans) @ x
-        glu = -_part(factored.op(inner @ xp.H(x), trans), second) - _part(factored.op(gb @ xp.H(middle), trans), first)
+        middle = xp.matmul(factored.op(_part(lu, second, one=True), trans), x)
+        glu = (_part(factored.op(xp.outer(-inner, x), trans), second)
+               + _part(factored.op(xp.outer(-gb, middle), trans), first))
     gb = gb if trans else factored.unpermuted(gb, call.aux)
     return (glu, None, factored.uncolumned(gb, vector)), None
 
@@ -256,24 +269,26 @@ def _constant(output, caveat=_PERMUTATION):
 
 _FACTORS = (Capability("L", caveat=f"{_FIXED}; {_LAST}"), Capability("U", caveat=f"{_FIXED}; {_LAST}"))
 
-_PERMUTED = Record(name="lu", forward=_lu_forward, jvp=_lu_jvp, vjp=_lu_vjp, pack=lambda outputs, kw: outputs,
-                   remember=None, capabilities=_FACTORS)
+_PERMUTED = Record(name="lu", forward=_lu_forward, jvp=_lu_jvp, vjp=_lu_vjp, sliced=True,
+                   pack=lambda outputs, kw: outputs, remember=None, capabilities=_FACTORS)
 _SEPARATE = register(Record(
-    name="lu", forward=_lu_forward, jvp=_lu_jvp, vjp=_lu_vjp, pack=_lu_result, remember=_lu_remember,
+    name="lu", forward=_lu_forward, jvp=_lu_jvp, vjp=_lu_vjp, sliced=True, pack=_lu_result, remember=_lu_remember,
     variant=lambda kw, count: _PERMUTED if kw.get("permute_l") else _SEPARATE,
     capabilities=(_constant("P"), *_FACTORS),
 ))
 register(Record(
-    name="lu_factor", forward=_factor_forward("lu_factor"), jvp=_factor_jvp, vjp=_factor_vjp, pack=_factor_result,
-    remember=_factor_remember, capabilities=(Capability("lu", caveat=f"{_FIXED}; {_LAST}"), _constant("piv")),
+    name="lu_factor", forward=_factor_forward("lu_factor"), jvp=_factor_jvp, vjp=_factor_vjp, sliced=True,
+    pack=_factor_result, remember=_factor_remember,
+    capabilities=(Capability("lu", caveat=f"{_FIXED}; {_LAST}"), _constant("piv")),
 ))
 register(Record(
-    name="lu_factor_ex", forward=_factor_forward("lu_factor_ex"), jvp=_factor_jvp, vjp=_factor_vjp,
+    name="lu_factor_ex", forward=_factor_forward("lu_factor_ex"), jvp=_factor_jvp, vjp=_factor_vjp, sliced=True,
     pack=_factor_result, remember=_factor_remember,
     capabilities=(Capability("lu", caveat=f"{_FIXED}; {_LAST}"), _constant("piv"),
                   _constant("info", "a status code is constant")),
 ))
 register(Record(
-    name="lu_solve", forward=_lu_solve_forward, jvp=_lu_solve_jvp, vjp=_lu_solve_vjp, remember=_lu_solve_remember,
-    inexact=(0, 2), capabilities=(Capability("x", caveat="with respect to lu and b; the pivots are constant"),),
+    name="lu_solve", forward=_lu_solve_forward, jvp=_lu_solve_jvp, vjp=_lu_solve_vjp, sliced=True,
+    remember=_lu_solve_remember, inexact=(0, 2),
+    capabilities=(Capability("x", caveat="with respect to lu and b; the pivots are constant"),),
 ))

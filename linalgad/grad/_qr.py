@@ -16,22 +16,9 @@ from ._table import Capability, Record, register
 # R22 (wide, r = m); complete: Q2 are the extra columns.
 
 
-def _twist(c):
-    """tril(C, -1) - tril(C, -1)^H + i Im diag C, the skew part that keeps R triangular and its diagonal real."""
-    low = xp.tril(c, k=-1)
-    low = low - xp.H(low)
-    return low + xp.diag_embed(xp.imag(xp.diagonal(c)) * 1j) if xp.is_complex(c) else low
-
-
-def _twist_adjoint(g):
-    """The adjoint of `_twist`."""
-    low = xp.tril(g - xp.H(g), k=-1)
-    return low + xp.diag_embed(xp.imag(xp.diagonal(g)) * 1j) if xp.is_complex(g) else low
-
-
 def _outside(x, q):
     """(I - Q Q^H) X, None where Q is square."""
-    return None if q.shape[-2] == q.shape[-1] else x - q @ (xp.H(q) @ x)
+    return None if q.shape[-2] == q.shape[-1] else x - xp.matmul(q, xp.inner(q, x))
 
 
 def _blocks(q, r, rank):
@@ -41,23 +28,24 @@ def _blocks(q, r, rank):
 def qr_tangents(da, q, r, rank):
     """(dQ, dR) for columns in their pivoted order."""
     scale = factored.binary_scale(r)
-    da = da / scale
-    q1, q2, r11, r12, r22 = _blocks(q, r / scale, rank)
+    da = factored.divided(da, scale)
+    q1, q2, r11, r12, r22 = _blocks(q, factored.divided(r, scale), rank)
     da1, da2 = da[..., :rank], da[..., rank:]
     moved = factored.right_solve(da1, r11, lower=False)
-    c = xp.H(q1) @ moved
-    twist, outside = _twist(c), _outside(moved, q1)
-    dq1 = q1 @ twist
-    dr11, dr12, dr22 = xp.triu((c - twist) @ r11), xp.H(q1) @ da2 - twist @ r12, xp.H(q2) @ da2
+    c = xp.inner(q1, moved)
+    twist, outside = xp.twist(c), _outside(moved, q1)
+    dq1 = xp.matmul(q1, twist)
+    dr11, dr12 = xp.triu(xp.matmul(c - twist, r11)), xp.inner(q1, da2) - xp.matmul(twist, r12)
+    dr22 = xp.inner(q2, da2)
     dq2 = xp.zeros_like(q2)
     if outside is not None:
-        across = xp.H(q2) @ outside
+        across = xp.inner(q2, outside)
         dq1 = dq1 + outside
-        dq2 = -(q1 @ xp.H(across))
-        dr12, dr22 = dr12 + xp.H(across) @ r22, dr22 - across @ r12
+        dq2 = -xp.outer(q1, across)
+        dr12, dr22 = dr12 + xp.inner(across, r22), dr22 - xp.matmul(across, r12)
     below = xp.zeros_like(r11, shape=(*r11.shape[:-2], r22.shape[-2], rank))
     dr = xp.concatenate(xp.concatenate(dr11, below, axis=-2), xp.concatenate(dr12, dr22, axis=-2), axis=-1)
-    return xp.concatenate(dq1, dq2, axis=-1), dr * scale
+    return xp.concatenate(dq1, dq2, axis=-1), factored.times(dr, scale)
 
 
 def qr_cotangent(gq, gr, q, r, rank):
@@ -67,25 +55,29 @@ def qr_cotangent(gq, gr, q, r, rank):
     is not unique.
     """
     scale = factored.binary_scale(r)
-    r = r / scale
+    r = factored.divided(r, scale)
     q1, _, r11, r12, _ = _blocks(q, r, rank)
-    gq = None if gq is None else gq / scale
+    gq = factored.divided(gq, scale)
     gtwist = gouter = gc = ga2 = None
     if gq is not None:
         gouter = gq[..., :rank]
-        gtwist = xp.H(q1) @ gouter
+        gtwist = xp.inner(q1, gouter)
+    along = gtwist
     if gr is not None:
-        gc = xp.triu(gr[..., :rank, :rank]) @ xp.H(r11)
-        gtwist = plus(gtwist, -gc)
+        gc = xp.outer(xp.triu(gr[..., :rank, :rank]), r11)
+        gtwist = -gc if gtwist is None else gtwist - gc
     if gr is not None and r.shape[-1] > rank:
         g12 = gr[..., :rank, rank:]
-        gtwist, ga2 = gtwist - g12 @ xp.H(r12), q1 @ g12
+        gtwist, ga2 = gtwist - xp.outer(g12, r12), xp.matmul(q1, g12)
     lost = ()
     if q.shape[-1] > rank:
         gouter, ga2, lost = _behind(gq, gr, q, r, rank, gouter, ga2)
-    gmoved = q1 @ plus(gc, _twist_adjoint(gtwist))
-    outside = None if gouter is None else _outside(gouter, q1)
-    ga1 = factored.right_solve(plus(gmoved, outside), r11, lower=False, trans=2)
+        along = None if gouter is None else xp.inner(q1, gouter)
+    core = plus(gc, xp.untwist(gtwist))
+    # What leaves the range of Q1 is gD less its part along Q1, which joins the product with Q1.
+    leaves = gouter is not None and q.shape[-2] > rank
+    gmoved = plus(xp.matmul(q1, core - along if leaves else core), gouter if leaves else None)
+    ga1 = factored.right_solve(gmoved, r11, lower=False, trans=2)
     if r.shape[-1] == rank:
         return ga1, lost
     if ga2 is None:
@@ -99,15 +91,15 @@ def _behind(gq, gr, q, r, rank, gouter, ga2):
     lost = []
     if gr is not None and r.shape[-1] > rank:
         g12, g22 = gr[..., :rank, rank:], gr[..., rank:, rank:]
-        ga2 = ga2 + q2 @ g22
-        gouter = plus(gouter, q2 @ (r22 @ xp.H(g12) - g22 @ xp.H(r12)))
+        ga2 = ga2 + xp.matmul(q2, g22)
+        gouter = plus(gouter, xp.matmul(q2, xp.outer(r22, g12) - xp.outer(g22, r12)))
         if rank < min(r.shape[-2:]) and (q.shape[-2] > rank + 1 or xp.is_complex(q)):
             lost.append(g22)
     if gq is not None:
         gq2 = gq[..., rank:]
-        inside, along = xp.H(q2) @ gq2, xp.H(q1) @ gq2
-        gouter = plus(gouter, -(q2 @ xp.H(along)))
-        lost += [xp.skew(inside), gq2 - q1 @ along - q2 @ inside]
+        inside, along = xp.inner(q2, gq2), xp.inner(q1, gq2)
+        gouter = plus(gouter, -xp.outer(q2, along))
+        lost += [xp.skew(inside), gq2 - xp.matmul(q1, along) - xp.matmul(q2, inside)]
     return gouter, ga2, lost
 
 
@@ -149,7 +141,7 @@ def _cotangent(gq, gr, q, r, opt):
         ga, lost = qr_cotangent(gq, gr, q, r, rank)
         if not lost:
             return ga, factored.no_residual(q)
-        size = factored.joint_norm(None if gq is None else gq / factored.binary_scale(r), gr)
+        size = factored.joint_norm(factored.divided(gq, factored.binary_scale(r)), gr)
         off = factored.joint_norm(*lost)
         return ga, (off / xp.where(size > 0, size, 1))[..., None, None]
     ranks = _ranks(r, opt)
@@ -225,7 +217,7 @@ def _project(call, cotangents):
     """Cotangents without what only the basis of the undetermined columns of Q decides."""
     def rule(gq, gr, q, r, rank):
         q1, q2, gq2 = q[..., :rank], q[..., rank:], gq[..., rank:]
-        gq2 = q1 @ (xp.H(q1) @ gq2) + q2 @ xp.herm(xp.H(q2) @ gq2)
+        gq2 = xp.matmul(q1, xp.inner(q1, gq2)) + xp.matmul(q2, xp.herm(xp.inner(q2, gq2)))
         beyond = (..., slice(rank, None), slice(rank, None))
         gr = gr - xp.embed(gr[beyond], shape=gr.shape, index=beyond)
         return xp.concatenate(gq[..., :rank], gq2, axis=-1), gr
@@ -257,8 +249,10 @@ def _variant(kw, count):
 
 
 _FULL = {"name": "qr", "forward": _forward, "jvp": _jvp, "vjp": _vjp, "pack": _result, "project": _project,
+         "sliced": True,
          "remember": lambda args, outputs, kw: outputs[2] if kw.get("pivoting") else None}
-_ONLY_R = {"name": "qr", "forward": _r_forward, "jvp": _r_jvp, "vjp": _r_vjp, "pack": _r_result, "remember": None}
+_ONLY_R = {"name": "qr", "forward": _r_forward, "jvp": _r_jvp, "vjp": _r_vjp, "pack": _r_result, "remember": None,
+           "sliced": True}
 _RAW = Record(name="qr", forward=_raw, jvp=_raw, vjp=_raw, capabilities=tuple(
     Capability(output, jvp=False, vjp=False, second_order=False, caveat="mode 'raw' has no derivative")
     for output in ("h", "tau")))

@@ -104,7 +104,7 @@ def _jvp(call, tangents):
     project, vector = _PROJECT[_structure(call.kw)], b.ndim == 1
     rhs = factored.columns(db, vector)
     if da is not None:
-        moved = project(da) @ factored.columns(call.outputs[0], vector)
+        moved = xp.matmul(project(da), factored.columns(call.outputs[0], vector))
         rhs = -moved if rhs is None else rhs - moved
     dx = xp.solve_kept(project(a), rhs, solver=_solver(call))
     return (factored.uncolumned(dx, vector), *(None for _ in call.outputs[1:]))
@@ -116,8 +116,10 @@ def _vjp(call, cotangents, needs):
         return (None, None), None
     a, b = call.args
     project, vector = _PROJECT[_structure(call.kw)], b.ndim == 1
-    gb = factored.kept_adjoint(project(a), factored.columns(cotangents[0], vector), _solver(call))
-    ga = project(-(gb @ xp.H(factored.columns(call.outputs[0], vector)))) if needs[0] else None
+    # A plain matrix is not looked at by the kept factors, so it needs no projection.
+    a = project(a) if xp.level_of(a) else a
+    gb = factored.kept_adjoint(a, factored.columns(cotangents[0], vector), _solver(call))
+    ga = project(xp.outer(-gb, factored.columns(call.outputs[0], vector))) if needs[0] else None
     return (ga, factored.uncolumned(gb, vector)), None
 
 
@@ -130,11 +132,11 @@ _CAVEAT = ("with assume_a the derivative on matrices of that structure: tangents
            "'her', 'sym' and 'tridiagonal' are factored by LU here")
 
 register(Record(
-    name="solve", forward=_solve_forward, jvp=_jvp, vjp=_vjp, remember=None, inexact=(0, 1),
+    name="solve", sliced=True, forward=_solve_forward, jvp=_jvp, vjp=_vjp, remember=None, inexact=(0, 1),
     capabilities=(Capability("x", caveat=_CAVEAT),),
 ))
 register(Record(
-    name="solve_ex", forward=_solve_ex_forward, jvp=_jvp, vjp=_vjp, remember=None, inexact=(0, 1), pack=_ex_result,
-    capabilities=(Capability("x", caveat=_CAVEAT),
+    name="solve_ex", sliced=True, forward=_solve_ex_forward, jvp=_jvp, vjp=_vjp, remember=None, inexact=(0, 1),
+    pack=_ex_result, capabilities=(Capability("x", caveat=_CAVEAT),
                   Capability("info", jvp=False, vjp=False, second_order=False, caveat="a status code is constant")),
 ))

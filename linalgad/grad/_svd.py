@@ -29,8 +29,8 @@ def _outside(x, u):
     """(I - U U^H) X by two projections, None if U is square: no m x m matrix, no lost digits."""
     if u.shape[-2] == u.shape[-1]:
         return None
-    x = x - u @ (xp.H(u) @ x)
-    return x - u @ (xp.H(u) @ x)
+    x = x - xp.matmul(u, xp.inner(u, x))
+    return x - xp.matmul(u, xp.inner(u, x))
 
 
 def _halves(x, k):
@@ -54,8 +54,8 @@ def svd_tangents(da, u, s, vh, opt):
     v1, v2 = _halves(xp.H(vh), k)
     top, unit, inverse, sums, _ = _scaled(s, u.shape[-2], vh.shape[-1], opt)
     da = da / top[..., None]
-    dav, dahu = da @ v1, xp.H(da) @ u1
-    dp = xp.H(u1) @ dav
+    dav, dahu = xp.matmul(da, v1), xp.inner(da, u1)
+    dp = xp.inner(u1, dav)
     turn = _gap.divide_gap(xp.herm(dp), _gap.gaps(unit), eps=opt.derivative_eps)
     twist = xp.skew(dp) * sums
     du1 = _moved(u1, turn + twist, dav, inverse)
@@ -66,13 +66,14 @@ def svd_tangents(da, u, s, vh, opt):
 
 def _moved(u, omega, x, inverse):
     outside = _outside(x, u)
-    return u @ omega if outside is None else u @ omega + outside * spectral.row(inverse)
+    along = xp.matmul(u, omega)
+    return along if outside is None else along + outside * spectral.row(inverse)
 
 
 def _with_extra(u1, u2, du1):
     if u2 is None:
         return du1
-    du2 = spectral.fix_phases((u2, -(u1 @ (xp.H(du1) @ u2))))[0]
+    du2 = spectral.fix_phases((u2, -xp.matmul(u1, xp.inner(du1, u2))))[0]
     return xp.concatenate(du1, du2, axis=-1)
 
 
@@ -87,7 +88,8 @@ def svd_cotangent(gu, gs, gvh, u, s, vh, opt):
     """
     if gu is None and gvh is None:
         gs = xp.zeros_like(s) if gs is None else gs
-        return (u[..., :s.shape[-1]] * spectral.row(gs)) @ vh[..., :s.shape[-1], :], _values_info(gs, s, u, vh, opt)
+        return (xp.matmul(u[..., :s.shape[-1]] * spectral.row(gs), vh[..., :s.shape[-1], :]),
+                _values_info(gs, s, u, vh, opt))
     k = s.shape[-1]
     (u1, u2), (v1, v2) = _halves(u, k), _halves(xp.H(vh), k)
     (gu1, gu2), (gv1, gv2) = _halves(gu, k), _halves(None if gvh is None else xp.H(gvh), k)
@@ -95,8 +97,8 @@ def svd_cotangent(gu, gs, gvh, u, s, vh, opt):
         gu1 = xp.zeros_like(u1) if gu1 is None else gu1
         gu1 = spectral.absorb_phases(u1, gu1, spectral.phase_slopes((u1, gu1), (v1, gv1)))
     top, unit, inverse, sums, null = _scaled(s, u.shape[-2], vh.shape[-1], opt)
-    au = None if gu1 is None else xp.skew(xp.H(u1) @ gu1)
-    av = None if gv1 is None else xp.skew(xp.H(v1) @ gv1)
+    au = None if gu1 is None else xp.skew(xp.inner(u1, gu1))
+    av = None if gv1 is None else xp.skew(xp.inner(v1, gv1))
     numerator = au if av is None else av if au is None else au + av
     twist = au if av is None else -av if au is None else au - av
     columns = spectral.cotangent_scale(u1, gu1) + spectral.cotangent_scale(v1, gv1)
@@ -106,12 +108,12 @@ def svd_cotangent(gu, gs, gvh, u, s, vh, opt):
     scale = top[..., None]
     if gs is not None:
         inner = xp.add_diagonal(inner, gs * top)
-    cols = u1 @ inner
+    cols = xp.matmul(u1, inner)
     if left is not None:
         cols = cols + left * spectral.row(inverse)
-    ga = cols @ xp.H(v1)
+    ga = xp.outer(cols, v1)
     if right is not None:
-        ga = ga + (u1 * spectral.row(inverse)) @ xp.H(right)
+        ga = ga + xp.outer(u1 * spectral.row(inverse), right)
     lost = _lost(twist, left, right, null, (u2, gu2), (v2, gv2))
     whole = [columns] + [x for x in (gu2, gv2, None if gs is None else spectral.row(gs * top)) if x is not None]
     return ga / scale, spectral.spectral_info(unit, numerator, whole, lost, xp.count(~null[..., None]), opt)
@@ -121,7 +123,7 @@ def _outward(u1, u2, gu1, gu2):
     """The part of a cotangent that moves U out of its span, m x k, before division by s; None if none."""
     out = None if gu1 is None else _outside(gu1, u1)
     if gu2 is not None:
-        extra = -(u2 @ (xp.H(gu2) @ u1))
+        extra = -xp.matmul(u2, xp.inner(gu2, u1))
         out = extra if out is None else out + extra
     return out
 
@@ -132,7 +134,7 @@ def _lost(twist, left, right, null, *extras):
     if null.any():
         parts.append(xp.where(spectral.column(null) & spectral.row(null), xp.magnitude(twist), 0))
         parts += [xp.where(spectral.row(null), xp.magnitude(x), 0) for x in (left, right) if x is not None]
-    parts += [xp.magnitude(xp.skew(xp.H(u2) @ gu2)) for u2, gu2 in extras if gu2 is not None]
+    parts += [xp.magnitude(xp.skew(xp.inner(u2, gu2))) for u2, gu2 in extras if gu2 is not None]
     return parts
 
 
@@ -155,7 +157,7 @@ def lifted_svd(a, factors, opt):
 def singular_sum(a, gs, *, factors, opt):
     """sum_j gs_j u_j v_j^H for the singular vectors of `a`: the gradient of the values as a function of `a`."""
     u, _, vh = factors
-    return (u * gs[..., None, :]) @ vh
+    return xp.matmul(u * gs[..., None, :], vh)
 
 
 @singular_sum.rule
@@ -165,21 +167,23 @@ def _singular_sum(out, primals, tangents, *, factors, opt):
     (a, gs), (da, dgs) = primals, tangents
     u, s, vh = lifted_svd(a, factors, opt)
     if da is None:
-        return (u * spectral.row(dgs)) @ vh
+        return xp.matmul(u * spectral.row(dgs), vh)
     v = xp.H(vh)
     top, unit, inverse, sums, _ = _scaled(s, u.shape[-2], vh.shape[-1], opt)
     da, slope = da / top[..., None], spectral.row(gs * inverse)
-    dav, dahu = da @ v, xp.H(da) @ u
-    dp = xp.H(u) @ dav
+    dav, dahu = xp.matmul(da, v), xp.inner(da, u)
+    dp = xp.inner(u, dav)
     noise = spectral.pair_scale(xp.column_scale(spectral.row(gs)))
     quotient = _gap.divide_gap(_gap.gaps(gs), _gap.gaps(unit), noise, eps=opt.derivative_eps)
     inner = xp.herm(dp) * quotient + xp.skew(dp) * (spectral.row(gs) + spectral.column(gs)) * sums
     if dgs is not None:
         inner = inner + xp.diag_embed(dgs)
     left, right = _outside(dav, u), _outside(dahu, v)
-    cols = u @ inner if left is None else u @ inner + left * slope
-    dg = cols @ vh
-    return dg if right is None else dg + (u * slope) @ xp.H(right)
+    cols = xp.matmul(u, inner)
+    if left is not None:
+        cols = cols + left * slope
+    dg = xp.matmul(cols, vh)
+    return dg if right is None else dg + xp.outer(u * slope, right)
 
 
 def aligned_svd(da, u, s, vh, opt):
@@ -193,10 +197,10 @@ def aligned_svd(da, u, s, vh, opt):
     close = _gap.unresolved(unit)
     if close is not None:
         close &= ~(spectral.column(null) & spectral.row(null))
-    r = aligned(xp.herm(xp.H(u1) @ da @ v1), close)
+    r = aligned(xp.herm(xp.inner(u1, xp.matmul(da, v1))), close)
     if r is None and not null.any():
         return u, s, vh
-    u1, v1 = spectral.settle_phases(*((u1, v1) if r is None else (u1 @ r, v1 @ r)))
+    u1, v1 = spectral.settle_phases(*((u1, v1) if r is None else (xp.matmul(u1, r), xp.matmul(v1, r))))
     return _joined(u1, u2), s, xp.H(_joined(v1, v2))
 
 
@@ -223,7 +227,7 @@ def _svdvals_forward(args, kw):
 
 def _svdvals_jvp(call, tangents):
     u, _, vh = lifted_svd(call.args[0], call.aux, call.opt)
-    return (xp.real(xp.sum(xp.conj(u) * (tangents[0] @ xp.H(vh)), axis=-2)),)
+    return (xp.real(xp.sum(xp.conj(u) * (xp.outer(tangents[0], vh)), axis=-2)),)
 
 
 def _svdvals_vjp(call, cotangents, needs):
@@ -252,12 +256,12 @@ def _project(call, cotangents):
     gvh = xp.zeros_like(vh) if gvh is None else gvh
     (gu1, gu2), (gv1, gv2) = _halves(gu, k), _halves(xp.H(gvh), k)
     _, unit, _, _, null = _scaled(s, u.shape[-2], vh.shape[-1], call.opt)
-    au, av = xp.skew(xp.H(u1) @ gu1), xp.skew(xp.H(v1) @ gv1)
+    au, av = xp.skew(xp.inner(u1, gu1)), xp.skew(xp.inner(v1, gv1))
     free = _gap.unresolved_or_phase(_gap.gaps(unit))
     both = spectral.column(null) & spectral.row(null)
     shared = xp.where(free & ~both, (au + av) * 0.5, 0)
-    gu1 = gu1 - u1 @ (shared + xp.where(both, au, 0))
-    gv1 = gv1 - v1 @ (shared + xp.where(both, av, 0))
+    gu1 = gu1 - xp.matmul(u1, shared + xp.where(both, au, 0))
+    gv1 = gv1 - xp.matmul(v1, shared + xp.where(both, av, 0))
     gu1, gu2 = _project_outside(u1, u2, gu1, gu2, null)
     gv1, gv2 = _project_outside(v1, v2, gv1, gv2, null)
     return _joined(gu1, gu2), gs, xp.H(_joined(gv1, gv2))
@@ -265,10 +269,10 @@ def _project(call, cotangents):
 
 def _project_outside(u1, u2, gu1, gu2, null):
     if gu2 is not None:
-        gu2 = gu2 - u2 @ xp.skew(xp.H(u2) @ gu2)
+        gu2 = gu2 - xp.matmul(u2, xp.skew(xp.inner(u2, gu2)))
         # u2^H gu1 - gu2^H u1 in a null column: half from either side.
-        half = xp.where(spectral.row(null), (xp.H(u2) @ gu1 - xp.H(gu2) @ u1) * 0.5, 0)
-        return gu1 - u2 @ half, gu2 + u1 @ xp.H(half)
+        half = xp.where(spectral.row(null), (xp.inner(u2, gu1) - xp.inner(gu2, u1)) * 0.5, 0)
+        return gu1 - xp.matmul(u2, half), gu2 + xp.outer(u1, half)
     outside = _outside(gu1, u1)
     return (gu1 if outside is None else gu1 - xp.where(spectral.row(null), outside, 0)), None
 

@@ -27,7 +27,8 @@ def _jvp(call, tangents):
     vector, options = b.ndim == 1, _options(call.kw)
     rhs = factored.columns(db, vector)
     if da is not None:
-        moved = factored.op(_triangle(da, call.kw), options["trans"]) @ factored.columns(call.outputs[0], vector)
+        moved = xp.matmul(factored.op(_triangle(da, call.kw), options["trans"]),
+                          factored.columns(call.outputs[0], vector))
         rhs = -moved if rhs is None else rhs - moved
     return (factored.uncolumned(xp.solve_triangular(a, rhs, **options), vector),)
 
@@ -41,12 +42,12 @@ def _vjp(call, cotangents, needs):
     gb = factored.adjoint_solve(a, factored.columns(cotangents[0], vector), **options)
     ga = None
     if needs[0]:
-        ga = gb @ xp.H(factored.columns(call.outputs[0], vector))
-        ga = -_triangle(factored.op(ga, options["trans"]), call.kw)
+        ga = xp.outer(-gb, factored.columns(call.outputs[0], vector))
+        ga = _triangle(factored.op(ga, options["trans"]), call.kw)
     return (ga, factored.uncolumned(gb, vector)), None
 
 
 register(Record(
-    name="solve_triangular", forward=_forward, jvp=_jvp, vjp=_vjp, inexact=(0, 1),
+    name="solve_triangular", forward=_forward, jvp=_jvp, vjp=_vjp, inexact=(0, 1), sliced=True,
     capabilities=(Capability("x", caveat="entries that are not read have a zero cotangent"),),
 ))

@@ -6,6 +6,7 @@ look at the plain numbers and are constants under differentiation (masks, ranks,
 """
 import numpy as np
 
+from . import _stacks
 from ._decide import (
     count,
     dtype,
@@ -27,11 +28,13 @@ from ._dual import (
     broadcast_to,
     divide,
     getitem,
+    inner,
     level_of,
     linear,
     matmul,
     multiply,
     negative,
+    outer,
     plus,
     primitive,
     subtract,
@@ -60,7 +63,9 @@ __all__ = [
     "eye",
     "getitem",
     "herm",
+    "half_lower",
     "imag",
+    "inner",
     "is_complex",
     "larger",
     "level_of",
@@ -72,6 +77,7 @@ __all__ = [
     "nearest",
     "negative",
     "off_diagonal",
+    "outer",
     "pivots",
     "put_pivots",
     "put_rows",
@@ -90,6 +96,9 @@ __all__ = [
     "take_rows",
     "tril",
     "triu",
+    "twist",
+    "unit_lower",
+    "untwist",
     "where",
     "zeros_like",
 ]
@@ -129,13 +138,24 @@ def imag(x):
 @linear
 def tril(x, *, k=0):
     """The lower triangle from diagonal `k` down."""
-    return np.tril(x, k)
+    return _stacks.tril(x, k)
 
 
 @linear
 def triu(x, *, k=0):
     """The upper triangle from diagonal `k` up."""
-    return np.triu(x, k)
+    return _stacks.triu(x, k)
+
+
+@primitive
+def unit_lower(x):
+    """The strict lower triangle and ones on the diagonal."""
+    return _stacks.unit_lower(x)
+
+
+@unit_lower.rule
+def _unit_lower(out, primals, tangents):
+    return tril(tangents[0], k=-1)
 
 
 @linear
@@ -195,16 +215,13 @@ def embed(x, *, shape, index):
 @linear
 def take_rows(x, *, rows):
     """Rows of each matrix: out[..., i, :] = x[..., rows[..., i], :], `rows` being (..., K) integers."""
-    rows = np.broadcast_to(rows, (*x.shape[:-2], rows.shape[-1]))
-    return np.take_along_axis(x, rows[..., None], axis=-2)
+    return _stacks.take_rows(x, rows)
 
 
 @linear
 def put_rows(x, *, rows):
     """The adjoint of `take_rows` for a permutation: out[..., rows[..., i], :] = x[..., i, :]."""
-    out = np.empty_like(x)
-    np.put_along_axis(out, np.broadcast_to(rows, x.shape[:-1])[..., None], x, axis=-2)
-    return out
+    return _stacks.put_rows(x, rows)
 
 
 @primitive
@@ -238,17 +255,31 @@ def _where_tangent(out, primals, tangents, *, mask):
 @linear
 def herm(x):
     """The Hermitian part (x + x^H) / 2."""
-    out = x + H(x)
-    out *= 0.5
-    return out
+    return _stacks.reflection(x, "hermitian")
 
 
 @linear
 def skew(x):
     """The skew-Hermitian part (x - x^H) / 2."""
-    out = x - H(x)
-    out *= 0.5
-    return out
+    return _stacks.reflection(x, "skew")
+
+
+@linear
+def twist(x):
+    """tril(x, -1) - tril(x, -1)^H + i Im diag x: the skew matrix whose entries below the diagonal are those of x."""
+    return _stacks.reflection(x, "twist")
+
+
+@linear
+def untwist(x):
+    """tril(x - x^H, -1) + i Im diag x: the adjoint of `twist`."""
+    return _stacks.reflection(x, "untwist")
+
+
+@linear
+def half_lower(x):
+    """The strict lower triangle and half the real part of the diagonal: the L of L + L^H for Hermitian x."""
+    return _stacks.half_lower(x)
 
 
 @primitive
@@ -322,7 +353,7 @@ def _solve_triangular(out, primals, tangents, *, lower, trans=0, unit_diagonal=F
     if da is not None:
         k = 1 if unit_diagonal else 0
         da = tril(da, k=-k) if lower else triu(da, k=k)
-        rhs = plus(rhs, -(_op(da, trans) @ out))
+        rhs = plus(rhs, -matmul(_op(da, trans), out))
     return solve_triangular(primals[0], rhs, lower=lower, trans=trans, unit_diagonal=unit_diagonal)
 
 
@@ -339,7 +370,7 @@ def solve_kept(a, b, *, solver, trans=0):
 def _solve_kept(out, primals, tangents, *, solver, trans=0):
     da, rhs = tangents
     if da is not None:
-        rhs = plus(rhs, -(_op(da, trans) @ out))
+        rhs = plus(rhs, -matmul(_op(da, trans), out))
     return solve_kept(primals[0], rhs, solver=solver, trans=trans)
 
 
