@@ -31,6 +31,7 @@ CALLS = {
     "eigvalsh": ("eigvalsh",),
     "svd": ("svd",),
     "svdvals": ("svdvals",),
+    "matmul": ("matmul",),
     "blocked_lu": ("lu", "solve", "inv", "det"),
     "blocked_cholesky": ("cholesky",),
 }
@@ -53,22 +54,33 @@ def use(tier, row):
     kernel.set_tier(tier, [((float("inf") if r == row else 0.0,) * 4, 0.0, 0.0) for r in ROWS])
 
 
-def times(row, n, dtype, tier):
-    """Nanoseconds for each matrix, all the calls of a row together: the row's kernels, the next in line."""
+def caller(op, shape, dtype):
+    """A call of ``op`` on one lane; products have no public function."""
     import _peers
     import inputs
+    import numpy as np
+    from linalgad._kernels._matmul import matmul
 
     import linalgad as la
 
+    if op == "matmul":
+        x, y = (inputs.random(np.random.default_rng(seed), shape, dtype) for seed in (0, 1))
+        return lambda: matmul(x, y, shape, False, False, 0, 0, 1)
+    name, keywords = _peers.OUR_CALLS[op]
+    fun, args = getattr(la, name), inputs.make(op, shape, dtype)
+    return lambda: fun(*args, lanes=1, **keywords)
+
+
+def times(row, n, dtype, tier):
+    """Nanoseconds for each matrix, all the calls of a row together: the row's kernels, the next in line."""
     batch = max(4, min(2048, ENTRIES // (n * n)))
     total = [0.0, 0.0]
     for op in CALLS[row]:
-        name, keywords = _peers.OUR_CALLS[op]
-        fun, args = getattr(la, name), inputs.make(op, (batch, n, n), dtype)
+        call = caller(op, (batch, n, n), dtype)
 
-        def with_row(row, fun=fun, args=args, keywords=keywords):
+        def with_row(row, call=call):
             use(tier, row)
-            fun(*args, lanes=1, **keywords)
+            call()
 
         found = tune.shortest(lambda call=with_row: call(row), lambda call=with_row: call(RIVALS.get(row)))
         total = [t + f / batch for t, f in zip(total, found, strict=True)]

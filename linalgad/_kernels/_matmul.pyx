@@ -24,6 +24,8 @@ cdef enum:
 cdef struct MatmulOp:
     Slices x, y, out
     bint conj_x, conj_y
+    int triangle        # what is kept of the product: -1 the lower triangle, 1 the upper one, 0 all
+    Py_ssize_t k        # from which diagonal
 
 
 cdef inline size_t matmul_workspace(const MatmulOp *op, size_t item) noexcept nogil:
@@ -77,11 +79,27 @@ cdef int matmul_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcept nogil
     cdef const lapack_t *x = factor[lapack_t](&op.x, i, op.conj_x, False, ws, &tx, &ldx)
     cdef const lapack_t *y = factor[lapack_t](&op.y, i, op.conj_y, rows, second, &ty, &ldy)
     gemm[lapack_t](ty, tx, n, m, k, y, ldy, x, ldx, c, n)
+    if op.triangle != 0:
+        clear_rest[lapack_t](op.triangle, op.k, m, n, c)
     return 0
 
 
-def matmul(ndarray x, ndarray y, tuple shape, bint conj_x, bint conj_y, lanes):
-    """x @ y of a kernel dtype, as a new array of the broadcast `shape`; either factor may be conjugated first."""
+cdef inline void clear_rest(int triangle, Py_ssize_t k, Py_ssize_t m, Py_ssize_t n, lapack_t *c) noexcept nogil:
+    """Zeros beside the triangle of a product that is still in the cache."""
+    cdef Py_ssize_t i, edge
+    for i in range(m):
+        if triangle < 0:
+            edge = min(max(i + k + 1, 0), n)
+            memset(c + i * n + edge, 0, (n - edge) * sizeof(lapack_t))
+        else:
+            memset(c + i * n, 0, min(max(i + k, 0), n) * sizeof(lapack_t))
+
+
+def matmul(ndarray x, ndarray y, tuple shape, bint conj_x, bint conj_y, int triangle, Py_ssize_t k, lanes):
+    """x @ y of a kernel dtype, as a new array of the broadcast `shape`; either factor may be conjugated first.
+
+    With `triangle` -1 or 1 the other entries than those below or above the diagonal `k`, itself included, are zero.
+    """
     cdef MatmulOp op
     cdef int t = cnp.PyArray_TYPE(x)
     cdef bint complex_ = t == cnp.NPY_CFLOAT or t == cnp.NPY_CDOUBLE
@@ -91,6 +109,8 @@ def matmul(ndarray x, ndarray y, tuple shape, bint conj_x, bint conj_y, lanes):
     op.x = slices(x, 2, out, 2)
     op.y = slices(y, 2, out, 2)
     op.out = slices(out, 2, out, 2)
+    op.triangle = triangle
+    op.k = k
     op.conj_x = complex_ and conj_x
     op.conj_y = complex_ and conj_y
     cdef lane_fn lane = of_type(t, <lane_fn>matmul_lane[float], <lane_fn>matmul_lane[double],
@@ -99,7 +119,7 @@ def matmul(ndarray x, ndarray y, tuple shape, bint conj_x, bint conj_y, lanes):
     cdef double order = (<double>op.x.m * op.x.n * op.y.n) ** (1.0 / 3)
     cdef size_t ws_bytes = matmul_workspace(&op, cnp.PyArray_ITEMSIZE(x))
     cdef Compact c
-    if op.x.n > 0 and compact_serves(&c, COMPACT_MATMUL, LG_OP_matmul, t, order, lane, &op):
+    if op.x.n > 0 and triangle == 0 and compact_serves(&c, COMPACT_MATMUL, LG_OP_matmul, t, order, lane, &op):
         c.m = op.x.m
         c.n = op.y.n
         c.k = op.x.n

@@ -193,6 +193,35 @@ def reflection(ndarray x, str kind, lanes):
                                     <lane_fn>reflect_lane[complex64_t], <lane_fn>reflect_lane[complex128_t]), lanes)
 
 
+# ---------------------------------------------------------------- adjoints
+cdef int adjoint_lane(const void *op_, Py_ssize_t slice, lapack_t *ws) noexcept nogil:
+    cdef const PassOp *op = <const PassOp *>op_
+    cdef Py_ssize_t n = op.x.m, i, j, ib, jb
+    cdef const char *p = at(&op.x, slice)
+    cdef const char *q = at(&op.rows, slice)
+    cdef lapack_t *out = <lapack_t *>at(&op.out, slice)
+    cdef lapack_t x, factor
+    for ib in range(0, n, 16):
+        for jb in range(0, n, 16):
+            for i in range(ib, min(ib + 16, n)):
+                factor = (<lapack_t *>(q + i * op.rows.rs))[0]
+                for j in range(jb, min(jb + 16, n)):
+                    fetch[lapack_t](&op.x, p, j, i, &x)
+                    out[i * n + j] = factor * conj[lapack_t](x)
+    return 0
+
+
+def adjoint(ndarray x, ndarray factors, lanes):
+    """diag(factors) x^H for square x and factors (..., N) of one dtype."""
+    cdef PassOp op
+    cdef int t = cnp.PyArray_TYPE(x)
+    cdef ndarray out = empty(x, 2, 2, x.shape[x.ndim - 1], x.shape[x.ndim - 1], t)
+    op.rows = slices(factors, 1, out, 2)
+    return run_to(&op, x, out, 2, 0,
+                  of_type(t, <lane_fn>adjoint_lane[float], <lane_fn>adjoint_lane[double],
+                          <lane_fn>adjoint_lane[complex64_t], <lane_fn>adjoint_lane[complex128_t]), lanes)
+
+
 # ---------------------------------------------------------------- rows
 cdef int rows_lane(const void *op_, Py_ssize_t slice, lapack_t *ws) noexcept nogil:
     """Row i from row rows[i], or (kind 1) to it."""

@@ -46,8 +46,8 @@ def check_grads(fun, args, *, order=2, modes=("fwd", "rev"), fast=False, batched
     Notes
     -----
     The differences are central, of fourth order and in double precision. Random cotangents are projected
-    (`project_cotangent`), so functions with a gauge can be checked. The tangents of Hermitian arguments are
-    Hermitian where the argument is.
+    (`project_cotangent`), so functions with a gauge can be checked. The tangents of Hermitian, symmetric and
+    triangular arguments are such themselves, the last with a real diagonal where the argument has one.
 
     Examples
     --------
@@ -224,12 +224,21 @@ def _noise(rng, x):
 
 
 def _tangent(rng, x):
-    """A random direction; Hermitian at a Hermitian argument, None for integers."""
+    """A random direction of the structure of a square argument, None for integers."""
     if x.dtype.kind not in "fc":
         return None
     t = _noise(rng, x)
-    if x.ndim >= 2 and x.shape[-1] == x.shape[-2] and np.array_equal(x, np.conj(np.swapaxes(x, -1, -2))):
-        t = (t + np.conj(np.swapaxes(t, -1, -2))) / 2
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        return t
+    for mirrored in (lambda y: np.conj(np.swapaxes(y, -1, -2)), lambda y: np.swapaxes(y, -1, -2)):
+        if np.array_equal(x, mirrored(x)):
+            return (t + mirrored(t)) / 2
+    for triangle in (np.tril, np.triu):
+        if np.array_equal(x, triangle(x)):
+            i = np.arange(x.shape[-1])
+            if not np.any(x[..., i, i].imag):
+                t[..., i, i] = t[..., i, i].real
+            return triangle(t)
     return t
 
 

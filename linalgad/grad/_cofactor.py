@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._lib import _tols
+from . import _stacks
 from ._dual import primitive
 from ._forward import public
 from ._policy import NotDifferentiableError
@@ -187,7 +188,7 @@ def cofactor(a, *, kept):
     """adj(A)^H, the gradient of det: conj(det) A^-H, or conj(phase) U diag(prod of the other s) V^H."""
     power = kept.rows.sum(axis=-1, keepdims=True) - kept.rows
     i, (mantissa, exponent) = kept.regular, kept.det
-    regular = _times_number(_conj_transpose(kept.inverse), np.conj(mantissa), power[i] + exponent[:, None])
+    regular = _adjoint_times(kept.inverse, np.conj(mantissa), power[i] + exponent[:, None])
     if not len(kept.other):
         return regular.reshape(a.shape)
     i, (u, s, vh) = kept.other, kept.svd
@@ -196,11 +197,11 @@ def cofactor(a, *, kept):
     return _together(kept, regular, _scaled(other, (power[i] + exponent[:, None])[..., None])).reshape(a.shape)
 
 
-def _times_number(x, mantissa, exponent):
-    """mantissa 2^exponent x, one mantissa for a slice and one exponent for a row."""
+def _adjoint_times(x, mantissa, exponent):
+    """mantissa 2^exponent x^H, one mantissa for a slice and one exponent for a row."""
     if _moderate(exponent, x.dtype):
-        return x * (mantissa[:, None] * _power(exponent, x.dtype))[..., None]
-    return _scaled(x * mantissa[:, None, None], exponent[..., None])
+        return _stacks.adjoint(x, mantissa[:, None] * _power(exponent, x.dtype))
+    return _scaled(_conj_transpose(x) * mantissa[:, None, None], exponent[..., None])
 
 
 def _together(kept, regular, other):
@@ -232,7 +233,7 @@ def cofactor_tangent(a, da, *, kept):
     i, x, (mantissa, exponent) = kept.regular, kept.inverse, kept.det
     xd = x @ unit[i]
     moved = np.trace(xd, axis1=-2, axis2=-1)[:, None, None] * x - xd @ x
-    regular = _times_number(_conj_transpose(moved), np.conj(mantissa), power[i] + exponent[:, None])
+    regular = _adjoint_times(moved, np.conj(mantissa), power[i] + exponent[:, None])
     if not len(kept.other):
         return regular.reshape(da.shape)
     i, (u, s, vh) = kept.other, kept.svd

@@ -181,9 +181,9 @@ def _product(fun):
     call = primitive(fun)
 
     @call.rule
-    def tangent(out, primals, tangents):
+    def tangent(out, primals, tangents, **static):
         (x, y), (dx, dy) = primals, tangents
-        return plus(None if dx is None else call(dx, y), None if dy is None else call(x, dy))
+        return plus(None if dx is None else call(dx, y, **static), None if dy is None else call(x, dy, **static))
 
     return call
 
@@ -204,6 +204,24 @@ def inner(x, y):
 def outer(x, y):
     """x y^H, without a conjugated copy of y."""
     return _stacks.matmul(x, np.swapaxes(y, -1, -2), conj_y=True)
+
+
+@_product
+def tril_inner(x, y, *, k=0):
+    """The lower triangle of x^H y."""
+    return _stacks.matmul(np.swapaxes(x, -1, -2), y, conj_x=True, triangle=-1, k=k)
+
+
+@_product
+def tril_outer(x, y, *, k=0):
+    """The lower triangle of x y^H."""
+    return _stacks.matmul(x, np.swapaxes(y, -1, -2), conj_y=True, triangle=-1, k=k)
+
+
+@_product
+def triu_outer(x, y, *, k=0):
+    """The upper triangle of x y^H."""
+    return _stacks.matmul(x, np.swapaxes(y, -1, -2), conj_y=True, triangle=1, k=k)
 
 
 @linear

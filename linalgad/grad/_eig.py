@@ -235,13 +235,14 @@ _TIE = ("right for losses that do not see a rotation inside a repeated eigenvalu
 
 _RIGHT = register(Record(
     name="eig", forward=_eig_forward, jvp=_eig_jvp, vjp=_eig_vjp, pack=_result, remember=_remember, project=_project,
+    sliced=True,
     align=_eig_align, match=_match, variant=lambda kw, count: _LEFT if kw.get("left") else _RIGHT,
     capabilities=(Capability("eigenvalues", caveat="no derivative at a defective eigenvalue"),
                   Capability("eigenvectors", caveat=_TIE)),
 ))
 _LEFT = replace(_RIGHT, capabilities=(*_RIGHT.capabilities, Capability("left_eigenvectors", caveat=_TIE)))
 register(Record(
-    name="eigvals", forward=_eigvals_forward, jvp=_eigvals_jvp, vjp=_eigvals_vjp, remember=None,
+    name="eigvals", forward=_eigvals_forward, jvp=_eigvals_jvp, vjp=_eigvals_vjp, remember=None, sliced=True,
     align=_eigvals_align, match=_match,
     capabilities=(Capability("eigenvalues", caveat="no derivative at a defective eigenvalue"),),
 ))

@@ -1,4 +1,6 @@
 """Factorisations that a forward keeps for its rules."""
+import copy
+
 import numpy as np
 
 from .._lib import _tols
@@ -15,6 +17,12 @@ class LUSolver:
     def __init__(self, v):
         self._factors = tuple(public("lu_factor_ex")(v)[:2])
         self.doubt = self._estimate(v)
+
+    def mapped(self, fun):
+        """The solver of other slices: with `fun` of every array it keeps."""
+        other = copy.copy(self)
+        other._factors, other.doubt = tuple(map(fun, self._factors)), fun(self.doubt)
+        return other
 
     def __call__(self, b, trans=0):
         factors = self._factors

@@ -20,10 +20,11 @@ def _times(l, s):
     return xp.matmul(l, s[..., :k, :]) + below
 
 
-def _times_adjoint(l, x):
-    """M^H X."""
+def _low_adjoint(l, x):
+    """The strict lower triangle of M^H X; it sees no other entries of X."""
     m, k = l.shape[-2:]
-    return xp.inner(l, x) if m == k else xp.concatenate(xp.inner(l, x), x[..., k:, :], axis=-2)
+    top = xp.tril_inner(l, x, k=-1)
+    return top if m == k else xp.concatenate(top, x[..., k:, :], axis=-2)
 
 
 def _solve(l, x):
@@ -83,13 +84,13 @@ def lu_cotangent(gl, gu, l, u):
     """Cotangent of the permuted matrix, the adjoint of `lu_tangents`; gl or gu may be None."""
     scale = factored.binary_scale(u)
     unit = factored.divided(u, scale)
-    # Only the strict lower triangles of gL and of gS count; that of gL sees no other entries through M^H.
-    gs = None if gl is None else _times_adjoint(l, factored.divided(gl, scale))
+    # Only the strict lower triangles of gL and of gS count.
+    gs = None if gl is None else _low_adjoint(l, factored.divided(gl, scale))
     gk = None if gu is None else _widened(xp.triu(gu), l.shape[-2], -2)
     if gk is not None:
-        moved = xp.outer(gk, unit)
+        moved = xp.tril_outer(gk, unit, k=-1)
         gs = -moved if gs is None else gs - moved
-    gs = factored.right_solve(xp.tril(gs, k=-1), _pivots(unit, l.shape[-2]), lower=False, trans=2)
+    gs = factored.right_solve(gs, _pivots(unit, l.shape[-2]), lower=False, trans=2)
     return _solve_adjoint(l, plus(gk, _widened(gs, u.shape[-1], -1)))
 
 

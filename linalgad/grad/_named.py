@@ -1,4 +1,8 @@
-"""The rules by name: `svd_jvp`, `svd_vjp`, ... made from the table. They never factor."""
+"""The rules by name: `svd_jvp`, `svd_vjp`, ... made from the table.
+
+They never factor what the forward's results hold. Those of a function that returns no factors (det, solve, eigvals)
+factor once, unless `aux` is what the forward kept.
+"""
 from ._apply import _cotangents, _finish, _leaves, _match
 from ._policy import Options, judge
 from ._table import Call, load, lookup
@@ -8,9 +12,7 @@ def _call(record, args, outputs, aux, kw, opt):
     outputs = tuple(outputs) if isinstance(outputs, (tuple, list)) else (outputs,)
     flat, places = _leaves(args)
     if aux is None:
-        if record.remember is None:
-            raise TypeError(f"{record.name}: this rule needs aux, the factors of its forward; pass aux=")
-        aux = record.remember(flat, outputs, kw)
+        aux = record.forward(flat, kw)[1] if record.remember is None else record.remember(flat, outputs, kw)
     return Call(flat, outputs, aux, kw, opt), places
 
 
@@ -23,8 +25,8 @@ def _jvp_rule(name):
     rule.__name__ = rule.__qualname__ = name + "_jvp"
     rule.__doc__ = f"""Tangents of the outputs of `{name}` from its arguments, outputs and the arguments' tangents.
 
-    The rule of the table on results that are already there: nothing is factored. Keywords are those of
-    `{name}` and of `linalgad.grad.jvp`.
+    The rule of the table on results that are already there: nothing is factored, except where they hold no factors
+    and none are given as `aux`. Keywords are those of `{name}` and of `linalgad.grad.jvp`.
     """
     return rule
 
@@ -41,8 +43,8 @@ def _vjp_rule(name):
     rule.__name__ = rule.__qualname__ = name + "_vjp"
     rule.__doc__ = f"""Cotangents of the arguments of `{name}` from its arguments, outputs and the outputs' cotangents.
 
-    The rule of the table on results that are already there: nothing is factored. Keywords are those of
-    `{name}` and of `linalgad.grad.vjp`.
+    The rule of the table on results that are already there: nothing is factored, except where they hold no factors
+    and none are given as `aux`. Keywords are those of `{name}` and of `linalgad.grad.vjp`.
     """
     return rule
 

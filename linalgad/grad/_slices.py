@@ -17,12 +17,12 @@ BLOCK_BYTES = 1 << 18
 def in_blocks(rule, call, cotangents, needs):
     """``rule(call, cotangents, needs)``, block by block where that pays.
 
-    All arrays of the call must be plain and share the batch dimensions of the first argument, and what was kept
-    beside the outputs must be None, such an array or a tuple of them. NumPy and the kernels release the
-    interpreter, so the blocks run in threads, as many as the forward has lanes, and with one lane each.
+    All arrays of the call must be plain and share the batch dimensions of the first argument; what was kept beside
+    the outputs is made of such arrays (`_map`). NumPy and the kernels release the interpreter, so the blocks run in
+    threads, as many as the forward has lanes, and with one lane each.
     """
-    kept = call.aux if isinstance(call.aux, tuple) else (call.aux,)
-    arrays = [x for x in (*call.args, *call.outputs, *cotangents, *kept) if x is not None]
+    arrays = []
+    _map(arrays.append, (call.args, call.outputs, cotangents, call.aux))
     batch = call.args[0].shape[:-2]
     slices = math.prod(batch)
     if slices < 2 or level_of(*arrays) or any(x.shape[:len(batch)] != batch for x in arrays):
@@ -53,9 +53,8 @@ class _Work:
         self.grads = None
 
     def _flat(self, x):
-        if x is None or isinstance(x, tuple):
-            return x and tuple(map(self._flat, x))
-        return x.reshape((math.prod(self._batch), *x.shape[len(self._batch):]))
+        nb = len(self._batch)
+        return _map(lambda y: y.reshape((math.prod(self._batch), *y.shape[nb:])), x)
 
     def __call__(self, part):
         call = replace(self._call, args=_cut(self._call.args, part), outputs=_cut(self._call.outputs, part),
@@ -73,9 +72,17 @@ class _Work:
 
 
 def _cut(x, part):
-    if x is None or isinstance(x, tuple):
-        return x and tuple(_cut(y, part) for y in x)
-    return x[part]
+    return _map(lambda y: y[part], x)
+
+
+def _map(fun, x):
+    """The same structure with `fun` of its arrays: None, arrays, tuples, and what has a method ``mapped(fun)``."""
+    if x is None:
+        return None
+    if isinstance(x, tuple):
+        made = [_map(fun, y) for y in x]
+        return type(x)(*made) if hasattr(x, "_fields") else tuple(made)
+    return x.mapped(fun) if hasattr(x, "mapped") else fun(x)
 
 
 def _joined(infos, batch):

@@ -8,15 +8,16 @@ from .._kernels import _matmul, _stacks
 from .._kernels._lanes import is_ready
 
 
-def matmul(x, y, conj_x=False, conj_y=False):
-    """x @ y, either factor conjugated first."""
+def matmul(x, y, conj_x=False, conj_y=False, triangle=0, k=0):
+    """x @ y, either factor conjugated first; its lower (-1) or upper (1) triangle from diagonal k."""
     if not (is_ready(x) and is_ready(y) and x.dtype == y.dtype and x.ndim > 1 and y.ndim > 1
             and x.shape[-1] == y.shape[-2]):
-        return np.matmul(np.conj(x) if conj_x else x, np.conj(y) if conj_y else y)
+        out = np.matmul(np.conj(x) if conj_x else x, np.conj(y) if conj_y else y)
+        return out if not triangle else np.tril(out, k) if triangle < 0 else np.triu(out, k)
     batch = x.shape[:-2]
     if y.shape[:-2] != batch:
         batch = np.broadcast_shapes(batch, y.shape[:-2])
-    return _matmul.matmul(x, y, (*batch, x.shape[-2], y.shape[-1]), conj_x, conj_y, None)
+    return _matmul.matmul(x, y, (*batch, x.shape[-2], y.shape[-1]), conj_x, conj_y, triangle, k, None)
 
 
 def _by_columns(x):
@@ -76,6 +77,22 @@ def reflection(x, kind):
         low, d = {"skew": 0.5 * (below - above), "twist": below, "untwist": below - above}[kind], (d - np.conj(d)) * 0.5
         sign = 0 if kind == "untwist" else -1
     return _with_diagonal(low + sign * np.conj(_transposed(low)), d)
+
+
+def adjoint(x, factors):
+    """diag(factors) x^H of square matrices."""
+    factors = factors.astype(x.dtype, copy=False)
+    if is_ready(x) and is_ready(factors):
+        return _stacks.adjoint(x, factors, None)
+    return np.conj(_transposed(x)) * factors[..., None]
+
+
+def solve_triangular(solve, a, b, **kw):
+    """`solve` with the result in the memory order of b."""
+    out = None
+    if is_ready(a) and is_ready(b) and a.dtype == b.dtype and a.shape[:-2] == b.shape[:-2] and _by_columns(b):
+        out = _transposed(np.empty((*b.shape[:-2], b.shape[-1], b.shape[-2]), b.dtype))
+    return solve(a, b, out=out, **kw)
 
 
 def serves_real(x):

@@ -62,7 +62,7 @@ class Record:
         ``pack(outputs, kw)`` makes what the function returns from a flat tuple (also of tangents).
     remember : callable
         ``remember(args, outputs, kw) -> aux`` for the rules by name, where the forward's results are given.
-        None when aux cannot be had without factoring again: the caller must then pass it.
+        None when aux cannot be had without factoring again: those rules run the forward for it.
     variant : callable
         ``variant(kw, count) -> Record``: the record that serves these keywords and so many arguments (svd
         without vectors is svdvals, eigh of two matrices is a pencil).
@@ -80,8 +80,8 @@ class Record:
     inexact : tuple of int
         The argument leaves that are differentiable arrays.
     sliced : bool
-        Whether the vjp works slice by slice on arrays that share their batch dimensions, with no more kept than
-        None or a tuple of such arrays: it is then run in blocks (`_slices`).
+        Whether the vjp works slice by slice on arrays that share their batch dimensions, those kept beside the
+        outputs included: it is then run in blocks (`_slices`).
     compiled : dict
         'jvp' and 'vjp': the compiled twins, with the same contracts; empty until one exists.
     """

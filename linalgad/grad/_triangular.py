@@ -42,8 +42,13 @@ def _vjp(call, cotangents, needs):
     gb = factored.adjoint_solve(a, factored.columns(cotangents[0], vector), **options)
     ga = None
     if needs[0]:
-        ga = xp.outer(-gb, factored.columns(call.outputs[0], vector))
-        ga = _triangle(factored.op(ga, options["trans"]), call.kw)
+        trans, k = options["trans"], 1 if options["unit_diagonal"] else 0
+        # The triangle of op(A) is the other one of A.
+        if options["lower"] == (trans == 0):
+            ga = xp.tril_outer(-gb, factored.columns(call.outputs[0], vector), k=-k)
+        else:
+            ga = xp.triu_outer(-gb, factored.columns(call.outputs[0], vector), k=k)
+        ga = factored.op(ga, trans)
     return (ga, factored.uncolumned(gb, vector)), None
 
 

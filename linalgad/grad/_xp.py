@@ -38,6 +38,9 @@ from ._dual import (
     plus,
     primitive,
     subtract,
+    tril_inner,
+    tril_outer,
+    triu_outer,
 )
 from ._forward import public
 
@@ -95,7 +98,10 @@ __all__ = [
     "take_pivots",
     "take_rows",
     "tril",
+    "tril_inner",
+    "tril_outer",
     "triu",
+    "triu_outer",
     "twist",
     "unit_lower",
     "untwist",
@@ -340,7 +346,8 @@ def reciprocal(x, mask):
 @primitive
 def solve_triangular(a, b, *, lower, trans=0, unit_diagonal=False):
     """X of op(A) X = B for triangular A; `trans` is 0 (A), 1 (A^T) or 2 (A^H). B is a stack of matrices."""
-    return public("solve_triangular")(a, b, lower=lower, trans=trans, unit_diagonal=unit_diagonal)
+    solve = public("solve_triangular")
+    return _stacks.solve_triangular(solve, a, b, lower=lower, trans=trans, unit_diagonal=unit_diagonal)
 
 
 def _op(x, trans):

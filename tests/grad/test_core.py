@@ -260,6 +260,34 @@ def test_check_grads_passes(dtype, fast):
     grad.check_grads(la.svdvals, (a,), fast=fast)
 
 
+@pytest.mark.parametrize("case", ["symmetric", "cholesky_inverse", "solve_triangular", "cholesky_solve"])
+def test_check_grads_keeps_structures(case):
+    """Directions of complex symmetric matrices are such; a Cholesky factor keeps its triangle and its real diagonal."""
+    rng = np.random.default_rng(108)
+    a, b = make.normal(rng, (2, 4, 4), "complex128") + 4 * np.eye(4), make.normal(rng, (2, 4, 3), "complex128")
+    if case == "symmetric":
+        return grad.check_grads(la.solve, (a + np.swapaxes(a, -1, -2), b), assume_a="sym")
+    c = np.tril(a)
+    i = np.arange(4)
+    c[..., i, i] = np.abs(c[..., i, i])
+    if case == "cholesky_inverse":
+        return grad.check_grads(la.cholesky_inverse, (c,))
+    return grad.check_grads(case, (c, b), **({"lower": True} if case == "solve_triangular" else {}))
+
+
+def test_rules_by_name_take_the_results_alone():
+    """Also where they hold no factors."""
+    rng = np.random.default_rng(109)
+    a = make.normal(rng, (3, 4, 4), "complex128")
+    for fun in (la.det, la.slogdet, la.inv, la.eigvals, la.svdvals, la.solve):
+        args = (a, a) if fun is la.solve else (a,)
+        outputs, pullback = grad.vjp(fun, *args)
+        flat = outputs if isinstance(outputs, tuple) else (outputs,)
+        cts = tuple(make.normal(rng, y.shape, y.dtype) for y in flat)
+        named = getattr(grad, f"{fun.__name__}_vjp")(args, outputs, cts)
+        assert all(np.array_equal(x, y) for x, y in zip(named, pullback(cts if len(cts) > 1 else cts[0]), strict=True))
+
+
 def test_capabilities_name_the_outputs():
     """One row per output, in the order of the function; keywords choose the variant."""
     assert [r.output for r in grad.capabilities(la.svd)] == ["U", "S", "Vh"]
@@ -272,7 +300,7 @@ def test_capabilities_name_the_outputs():
 # ------------------------------------------------------------------ blocks
 
 @pytest.mark.parametrize("lanes", [1, 3])
-@pytest.mark.parametrize("name", ["svd", "svdvals", "eigh", "eigvalsh"])
+@pytest.mark.parametrize("name", ["svd", "svdvals", "eigh", "eigvalsh", "eig", "eigvals"])
 def test_blocks_give_what_a_loop_gives(monkeypatch, name, lanes):
     """A pullback run in blocks and threads is bitwise the pullback of each slice, diagnostics included."""
     from linalgad.grad import _slices
@@ -290,3 +318,39 @@ def test_blocks_give_what_a_loop_gives(monkeypatch, name, lanes):
         assert np.array_equal(one, g[i])
         assert alone.info.smallest_gap == pullback.info.smallest_gap[i]
     assert pullback.info.gauge_residual.shape == (3, 5)
+
+
+def _blocked(rng):
+    """Calls whose pullbacks run in blocks: name, arguments for 3 x 5 slices, keywords."""
+    a = make.normal(rng, (3, 5, 4, 4), "float64") + 4 * np.eye(4)
+    b, c = make.normal(rng, (3, 5, 4, 2), "float64"), np.tril(a)
+    yield from (("cholesky", (a @ np.swapaxes(a, -1, -2),), kw) for kw in ({}, {"upper": True}))
+    yield from (("solve", (a @ np.swapaxes(a, -1, -2), b), {"assume_a": kind})
+                for kind in (None, "pos", "sym", "upper", "diagonal"))
+    yield from (("qr", (a[..., :m, :n],), kw) for m, n, kw in (
+        (4, 4, {}), (4, 2, {}), (3, 4, {"pivoting": True}), (4, 3, {"mode": "r"}), (4, 2, {"mode": "complete"})))
+    yield from (("lu", (a,), kw) for kw in ({}, {"permute_l": True}, {"p_indices": True}))
+    yield from ((name, (a,), {}) for name in ("lu_factor", "inv", "slogdet"))
+    yield from (("cholesky_solve", (c, b), {}), ("cholesky_inverse", (c,), {}))
+    yield "solve_triangular", (c, b), {"lower": True}
+
+
+@pytest.mark.parametrize("lanes", [1, 3])
+@pytest.mark.parametrize("case", range(len(list(_blocked(np.random.default_rng(0))))))
+def test_blocks_of_factorisations(monkeypatch, case, lanes):
+    """Blocks and threads do not show in any pullback that is run in them."""
+    from linalgad.grad import _slices
+    rng = np.random.default_rng(107)
+    name, args, kw = list(_blocked(rng))[case]
+    outputs, whole = grad.vjp(name, *args, gauge="project", **kw)
+    flat = outputs if isinstance(outputs, tuple) else (outputs,)
+    cts = tuple(make.normal(rng, y.shape, y.dtype) if y.dtype.kind == "f" and y.ndim > 3 - (name == "slogdet") * 2
+                else None for y in flat)
+    cts = tuple(None if name == "lu" and not kw.get("permute_l") and i == 0 else c for i, c in enumerate(cts))
+    expected = whole(cts if len(cts) > 1 else cts[0])
+    monkeypatch.setattr(_slices, "BLOCK_BYTES", 4 * args[0][0, 0].nbytes)
+    got = grad.vjp(name, *args, gauge="project", lanes=lanes, **kw)[1](cts if len(cts) > 1 else cts[0])
+    for x, y in zip(expected, got, strict=True):
+        assert x.shape == y.shape
+        assert np.any(x)
+        assert np.array_equal(x, y)

@@ -178,6 +178,23 @@ def test_row_order(rng):
 
 
 @ALL_LAYOUTS
+def test_adjoint(layout, dtype, rng):
+    """Rows of the conjugate transpose by factors of their own."""
+    x, factors = normal(rng, (3, 2, 19, 19), dtype), normal(rng, (3, 2, 19), dtype)
+    assert distance(_stacks.adjoint(layout(x), factors), H(x) * factors[..., None]) <= rounding(dtype, 1)
+
+
+@ALL_LAYOUTS
+@pytest.mark.parametrize("k", [3, 40])
+def test_solutions_keep_the_order_of_the_right_hand_sides(layout, k, dtype, rng):
+    """The same bits, in memory that needs no transposition."""
+    a, b = normal(rng, (3, 2, 9, 9), dtype) + 9 * np.eye(9, dtype=dtype), normal(rng, (3, 2, 9, k), dtype)
+    x = xp.solve_triangular(a, layout(b), lower=True)
+    assert_same_bits(x, la.solve_triangular(a, b, lower=True))
+    assert layout is not LAYOUTS["fortran"] or np.swapaxes(x, -1, -2).flags.c_contiguous
+
+
+@ALL_LAYOUTS
 @pytest.mark.parametrize("shape", [(3, 2, 6, 4), (3, 2, 19, 33), (2, 0, 3), (2, 3, 0)])
 def test_magnitudes(layout, shape, dtype, rng):
     """The largest modulus of each matrix and of each of its columns; 0 of nothing."""
