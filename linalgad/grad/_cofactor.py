@@ -201,7 +201,7 @@ def _adjoint_times(x, mantissa, exponent):
     """mantissa 2^exponent x^H, one mantissa for a slice and one exponent for a row."""
     if _moderate(exponent, x.dtype):
         return _stacks.adjoint(x, mantissa[:, None] * _power(exponent, x.dtype))
-    return _scaled(_conj_transpose(x) * mantissa[:, None, None], exponent[..., None])
+    return _scaled(_stacks.adjoint(x, np.broadcast_to(mantissa[:, None], exponent.shape)), exponent[..., None])
 
 
 def _together(kept, regular, other):
