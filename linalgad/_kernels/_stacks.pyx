@@ -5,10 +5,9 @@ The vocabulary of the derivative rules rests on them. Inputs may have any stride
 from libc.math cimport fabs
 from libc.string cimport memcpy, memset
 cimport numpy as cnp
-cimport scipy.linalg.cython_blas as blas
 from numpy cimport npy_intp, ndarray
 
-from ._types cimport lapack_t, blas_int, complex64_t, complex128_t
+from ._types cimport lapack_t, complex64_t, complex128_t
 from ._layout cimport Slices, slices, at, batch_size, conj, empty, load_slice
 from ._lanes cimport Plan, lane_fn, of_type, plan_lanes, run_lanes, OP_COPY
 
@@ -288,15 +287,25 @@ def row_order(ndarray piv, Py_ssize_t m, lanes):
 
 
 # ---------------------------------------------------------------- magnitudes of real matrices
-cdef inline Py_ssize_t position(Py_ssize_t count, const lapack_t *x) noexcept nogil:
-    """Where the largest modulus is."""
-    cdef blas_int n = count, one = 1
-    if lapack_t is float:
-        return blas.isamax(&n, <float *>x, &one) - 1
-    elif lapack_t is double:
-        return blas.idamax(&n, <double *>x, &one) - 1
-    else:
-        return 0
+cdef inline lapack_t top_of(Py_ssize_t count, const lapack_t *x) noexcept nogil:
+    """The largest modulus of real numbers; several at a time, as the maximum of two waits for the one before."""
+    cdef lapack_t tops[8]
+    cdef lapack_t size
+    cdef Py_ssize_t i
+    cdef int l
+    for l in range(8):
+        tops[l] = 0
+    if lapack_t is float or lapack_t is double:
+        for i in range(0, count - 7, 8):
+            for l in range(8):
+                size = <lapack_t>fabs(x[i + l])
+                tops[l] = tops[l] if tops[l] > size else size
+        for i in range(count - count % 8, count):
+            size = <lapack_t>fabs(x[i])
+            tops[0] = tops[0] if tops[0] > size else size
+        for l in range(1, 8):
+            tops[0] = tops[0] if tops[0] > tops[l] else tops[l]
+    return tops[0]
 
 
 cdef int largest_lane(const void *op_, Py_ssize_t slice, lapack_t *ws) noexcept nogil:
@@ -307,10 +316,7 @@ cdef int largest_lane(const void *op_, Py_ssize_t slice, lapack_t *ws) noexcept 
     if not (op.x.cs == item and op.x.rs == n * item or op.x.rs == item and op.x.cs == m * item):
         load_slice[lapack_t](&op.x, slice, ws)
         p = ws
-    if m * n == 0:
-        (<lapack_t *>at(&op.out, slice))[0] = 0
-    elif lapack_t is float or lapack_t is double:
-        (<lapack_t *>at(&op.out, slice))[0] = fabs(p[position[lapack_t](m * n, p)])
+    (<lapack_t *>at(&op.out, slice))[0] = top_of[lapack_t](m * n, p)
     return 0
 
 
@@ -334,7 +340,7 @@ cdef int columns_lane(const void *op_, Py_ssize_t slice, lapack_t *ws) noexcept 
         for i in range(op.x.m):
             copy_row[lapack_t](&op.x, p, i, 0, n, row)
             for j in range(n):
-                size = -row[j] if row[j] < 0 else row[j]
+                size = <lapack_t>fabs(row[j])
                 top[j] = size if size > top[j] else top[j]
     return 0
 

@@ -24,9 +24,10 @@ def binary_scale(*xs):
     top = 0
     for x in xs:
         top = np.maximum(top, xp.max_magnitude(x, axis=(-2, -1)))
-    exponent = np.frexp(np.where(np.isfinite(top) & (top > 0), top, 1))[1] - 1
-    if np.max(np.abs(exponent), initial=0) < _tols.moderate_exponent(top.dtype) // 8:
+    limit = 2.0 ** (_tols.moderate_exponent(top.dtype) // 8)
+    if not np.size(top) or (1 / limit < np.min(top) and np.max(top) < limit):
         return None
+    exponent = np.frexp(np.where(np.isfinite(top) & (top > 0), top, 1))[1] - 1
     return np.ldexp(np.ones_like(top), exponent)
 
 

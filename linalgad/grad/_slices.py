@@ -11,7 +11,7 @@ from ._dual import level_of
 from ._policy import Info
 
 #: Bytes of one argument in a block: its temporaries then stay in the second-level cache and off the page allocator.
-BLOCK_BYTES = 1 << 18
+BLOCK_BYTES = 3 << 17
 
 
 def in_blocks(rule, call, cotangents, needs):

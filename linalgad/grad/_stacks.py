@@ -87,10 +87,15 @@ def adjoint(x, factors):
     return np.conj(_transposed(x)) * factors[..., None]
 
 
+#: Order up to which a solution by columns is made without a transposition.
+_EITHER_ORDER = 28
+
+
 def solve_triangular(solve, a, b, **kw):
-    """`solve` with the result in the memory order of b."""
+    """`solve` with the result in the memory order of b where that costs nothing."""
     out = None
-    if is_ready(a) and is_ready(b) and a.dtype == b.dtype and a.shape[:-2] == b.shape[:-2] and _by_columns(b):
+    if (b.shape[-2] <= _EITHER_ORDER and is_ready(a) and is_ready(b) and a.dtype == b.dtype
+            and a.shape[:-2] == b.shape[:-2] and _by_columns(b)):
         out = _transposed(np.empty((*b.shape[:-2], b.shape[-1], b.shape[-2]), b.dtype))
     return solve(a, b, out=out, **kw)
 
