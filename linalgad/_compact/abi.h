@@ -1,7 +1,7 @@
 /* What the compact kernels offer to Cython: one table of function pointers per instruction set.
  *
- * A kernel treats up to `width` matrices of one shape at a time, wherever each lies in memory. It allocates nothing,
- * raises nothing, keeps no state, and reads every input before it writes any output, so outputs may overlay inputs.
+ * A kernel treats matrices of one shape, `width` at a time, wherever each lies in memory. It allocates nothing, raises
+ * nothing, keeps no state, and reads the inputs of a pack before it writes any output, so outputs may overlay inputs.
  * Results of a matrix whose info is not zero are not written.
  */
 #ifndef LINALGAD_COMPACT_ABI_H
@@ -11,7 +11,7 @@
 
 enum { LG_MAX_WIDTH = 16, LG_MAX_VIEWS = 6 };
 
-/* One operand: where the matrices of this pack lie, and their strides in bytes (any sign, zero too). */
+/* One operand: where the matrices lie, and their strides in bytes (any sign, zero too). */
 typedef struct lg_view {
     char *base;        /* matrix l lies at base + l step, */
     ptrdiff_t step;
@@ -21,7 +21,7 @@ typedef struct lg_view {
 
 typedef struct lg_call {
     ptrdiff_t m, n, k; /* core sizes; the list of operations in ops.def says what they mean */
-    int count;         /* matrices in this pack, 1 .. width */
+    int count;         /* matrices: at most `width` where an operand has a list */
     int flags;         /* LG_LOWER and friends */
     int *info;         /* [count]; 0, or what LAPACK's info would be, or 1 where the kernel leaves it to LAPACK */
     char *ws;          /* workspace(m, n, k, flags) bytes, aligned to 64 */
@@ -44,7 +44,7 @@ enum {
 };
 
 typedef struct lg_entry {
-    void (*run)(const lg_call *call);
+    int (*run)(const lg_call *call); /* whether any info is not zero */
     ptrdiff_t (*workspace)(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, int flags);
 } lg_entry;
 

@@ -291,7 +291,10 @@ LG_CALL void store_rows(const rows<V> &d, char *q, ptrdiff_t rs, ptrdiff_t cs, i
 
 // The operands of a call for one matrix.
 LG_FN char *place(const part &c, int v) { return place(c, v, 0); }
-LG_FN void set_info(const part &c, int info) { c.call->info[c.first] = info; }
+LG_FN void set_info(const part &c, int info) {
+    c.call->info[c.first] = info;
+    c.failed = info != 0;
+}
 template <class V> LG_FN void load_view(const rows<V> &d, const part &c, int v, int m, int n, bool transposed = false) {
     const lg_view &a = c.call->x[v];
     load_rows(d, place(c, v), transposed ? a.cs : a.rs, transposed ? a.rs : a.cs, m, n);

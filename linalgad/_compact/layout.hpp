@@ -18,6 +18,8 @@ namespace {
 struct part {
     const lg_call *call;
     int first, count;
+    mutable bool failed = false; // whether a matrix has an info
+    LG_FN part(const lg_call *c, int f, int n) : call(c), first(f), count(n) {}
 };
 
 LG_FN bool good(const part &c, int l) { return l < c.count && c.call->info[c.first + l] == 0; }
@@ -241,13 +243,14 @@ template <class T, class S> LG_FN void deinterleave(const T *src, const S &to, p
 }
 
 // ---- operands --------------------------------------------------------------------------------------------------------
-// Copies m x n elements between arrays with any strides; row i goes to row to_row[i], or to row i without that list.
+// Copies m x n elements between arrays with any strides; row i goes to row to_row[i step], or to row i without that
+// list.
 template <class T, int parts>
 LG_CALL void copy_strided(char *to, ptrdiff_t trs, ptrdiff_t tcs, const char *from, ptrdiff_t frs, ptrdiff_t fcs,
-                          ptrdiff_t m, ptrdiff_t n, const int *to_row = nullptr) {
+                          ptrdiff_t m, ptrdiff_t n, const int *to_row = nullptr, int step = 1) {
     const ptrdiff_t item = parts * sizeof(T);
     for (ptrdiff_t i = 0; i < m; i++) {
-        char *t = to + (to_row ? to_row[i] : i) * trs;
+        char *t = to + (to_row ? to_row[i * step] : i) * trs;
         const char *f = from + i * frs;
         if (tcs == item && fcs == item) // spelt out, as a call of memcpy costs more than a short row
             for (ptrdiff_t j = 0; j < n * parts; j++) ((T *)t)[j] = ((const T *)f)[j];
@@ -257,7 +260,7 @@ LG_CALL void copy_strided(char *to, ptrdiff_t trs, ptrdiff_t tcs, const char *fr
 }
 
 // Reads operand v, m x n, into the tile at p (m n numbers). `spare` is workspace for W contiguous matrices.
-// Elements in flight beyond the matrices of the part repeat the first. With to_row ([W][m]) rows are permuted.
+// Elements in flight beyond the matrices of the part repeat the first. With to_row ([m][W]) rows are permuted.
 template <class V>
 LG_CALL tile<V> load(V *p, const part &c, int v, ptrdiff_t m, ptrdiff_t n, V *spare, const int *to_row = nullptr) {
     typedef traits<V> X;
@@ -278,7 +281,7 @@ LG_CALL tile<V> load(V *p, const part &c, int v, ptrdiff_t m, ptrdiff_t n, V *sp
         const char *q = place(c, v, l < c.count ? l : 0);
         if (o == strided) {
             char *s = (char *)spare + l * (m * n * item);
-            copy_strided<T, X::parts>(s, n * item, item, q, a.rs, a.cs, m, n, to_row ? to_row + l * m : nullptr);
+            copy_strided<T, X::parts>(s, n * item, item, q, a.rs, a.cs, m, n, to_row ? to_row + l : nullptr, X::width);
             q = s;
         }
         src[l] = (const T *)q;
@@ -289,11 +292,6 @@ LG_CALL tile<V> load(V *p, const part &c, int v, ptrdiff_t m, ptrdiff_t n, V *sp
 // The order a result's tile should have for the quickest store().
 template <class V> LG_FN tile<V> result(V *p, const part &c, int v, ptrdiff_t m, ptrdiff_t n) {
     return ordered(p, order_of(c.call->x[v], m, n, traits<V>::parts * sizeof(typename traits<V>::scalar)), m, n);
-}
-LG_FN bool all_good(const part &c) {
-    int failed = 0;
-    for (int l = 0; l < c.count; l++) failed |= c.call->info[c.first + l];
-    return failed == 0;
 }
 template <class T> LG_FN void put_numbers(T *to, pack<T> x) { *(typename raw<T>::U *)to = x.r; }
 template <class T> LG_FN void put_numbers(T *to, T x) { *to = x; }
@@ -310,7 +308,7 @@ LG_CALL void store(tile<V> t, const part &c, int v, ptrdiff_t m, ptrdiff_t n, V 
     const bool rows = o == by_rows && (t.cs == 1 || n == 1) && (t.rs == n || m == 1);
     const bool direct = rows || (o == by_columns && (t.rs == 1 || m == 1) && (t.cs == m || n == 1));
     T *dst[X::width];
-    if (direct && !to_row && !a.list && c.count == X::width && all_good(c)) {
+    if (direct && !to_row && !a.list && c.count == X::width && !c.failed) {
         T *const to = (T *)place(c, v, 0);
         if (numbers == 1 && a.step == item)
             put_numbers(to, *(const P *)t.p);
@@ -320,11 +318,11 @@ LG_CALL void store(tile<V> t, const part &c, int v, ptrdiff_t m, ptrdiff_t n, V 
             deinterleave((const P *)t.p, spaced<T>{to, a.step}, numbers);
         return;
     }
-    if (rows && to_row && c.count == X::width && all_good(c)) {
+    if (rows && to_row && c.count == X::width && !c.failed) {
         char *whole[X::width];
         for (int l = 0; l < X::width; l++) whole[l] = place(c, v, l);
         for (ptrdiff_t i = 0; i < m; i++) {
-            for (int l = 0; l < X::width; l++) dst[l] = (T *)(whole[l] + to_row[l * m + i] * (n * item));
+            for (int l = 0; l < X::width; l++) dst[l] = (T *)(whole[l] + to_row[i * X::width + l] * (n * item));
             deinterleave((const P *)(t.p + i * n), listed<T>{dst}, n * X::parts);
         }
         return;
@@ -336,7 +334,7 @@ LG_CALL void store(tile<V> t, const part &c, int v, ptrdiff_t m, ptrdiff_t n, V 
         for (int l = 0; l < c.count; l++)
             if (good(c, l))
                 copy_strided<T, X::parts>(place(c, v, l), a.rs, a.cs, (const char *)dst[l], t.rs * item, t.cs * item, m, n,
-                                          to_row ? to_row + l * m : nullptr);
+                                          to_row ? to_row + l : nullptr, X::width);
 }
 // One number for each matrix, such as info: the element of matrix l of a pack of integers.
 template <class T> LG_FN typename bits<T>::I lane_of(const ipack<T> &x, int l) { return x.r[l]; }
@@ -348,27 +346,47 @@ LG_FN float lane_of(const float &x, int) { return x; }
 LG_FN void to_integers(double x, int *to) { *to = (int)x; }
 LG_FN void to_integers(float x, int *to) { *to = (int)x; }
 template <class T> LG_FN void to_integers(pack<T> x, int *to) {
-#ifdef LG_AVX512
+#if defined(LG_AVX512)
     if constexpr (sizeof(T) == 8)
         _mm256_storeu_si256((__m256i *)to, _mm512_cvttpd_epi32((__m512d)x.r));
     else
         _mm512_storeu_si512(to, _mm512_cvttps_epi32((__m512)x.r));
+#elif defined(LG_AVX2)
+    if constexpr (sizeof(T) == 8)
+        _mm_storeu_si128((__m128i *)to, _mm256_cvttpd_epi32((__m256d)x.r));
+    else
+        _mm256_storeu_si256((__m256i *)to, _mm256_cvttps_epi32((__m256)x.r));
 #else
     for (int l = 0; l < pack<T>::W; l++) to[l] = (int)x.r[l];
 #endif
 }
 template <class I> LG_FN void store_info(const I &info, const part &c) {
-    const bool none = !any(info != I(0));
-    for (int l = 0; l < c.count; l++) c.call->info[c.first + l] = none ? 0 : (int)lane_of(info, l);
+    int *to = c.call->info + c.first;
+    if (any(info != I(0))) {
+        c.failed = true;
+        for (int l = 0; l < c.count; l++) to[l] = (int)lane_of(info, l);
+    } else {
+        for (int l = 0; l < c.count; l++) to[l] = 0;
+    }
 }
 
 // ---- entries of the table --------------------------------------------------------------------------------------------
 // A pack takes about as long as four matrices done singly, with the same results bit for bit.
-template <class P, class S, template <class> class Op> void run(const lg_call *c) {
-    if (4 * c->count <= traits<P>::width)
-        for (int l = 0; l < c->count; l++) Op<S>::run(part{c, l, 1});
-    else
-        Op<P>::run(part{c, 0, c->count});
+template <class P, class S, template <class> class Op> int run(const lg_call *c) {
+    const int width = traits<P>::width;
+    bool failed = false;
+    int first = 0;
+    for (; c->count - first > width / 4; first += width) {
+        const part p(c, first, c->count - first < width ? c->count - first : width);
+        Op<P>::run(p);
+        failed |= p.failed;
+    }
+    for (; first < c->count; first++) {
+        const part p(c, first, 1);
+        Op<S>::run(p);
+        failed |= p.failed;
+    }
+    return failed;
 }
 // Op<V>::elements is the workspace in tiles' elements; 64 bytes for the rounding of each of up to 16 pieces.
 template <class P, template <class> class Op> ptrdiff_t workspace(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, int flags) {
@@ -378,8 +396,14 @@ template <class P, template <class> class Op> ptrdiff_t workspace(ptrdiff_t m, p
 #define LG_PASTE(a, b, c) LG_PASTE_(a, b, c)
 #define LG_ENTRY(P, S, Op) {lg::run<P, S, lg::Op>, lg::workspace<P, lg::Op>}
 // The same for operations on one matrix at a time, whose Op<V> takes parts of one.
-template <class V, template <class> class Op> void run_alone(const lg_call *c) {
-    for (int l = 0; l < c->count; l++) Op<V>::run(part{c, l, 1});
+template <class V, template <class> class Op> int run_alone(const lg_call *c) {
+    bool failed = false;
+    for (int l = 0; l < c->count; l++) {
+        const part p(c, l, 1);
+        Op<V>::run(p);
+        failed |= p.failed;
+    }
+    return failed;
 }
 // Defines lg_<name>_<tier>[LG_DTYPES] for a struct template Op<V> with static run(part) and elements(m, n, k, flags).
 #define LG_REGISTER(name, Op)                                                                                          \

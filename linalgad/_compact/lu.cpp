@@ -1,4 +1,4 @@
-#include "layout.hpp"
+#include "direct.hpp"
 
 #include "lu_small.hpp"
 
@@ -11,45 +11,59 @@ LG_FN ptrdiff_t larger(ptrdiff_t a, ptrdiff_t b) { return a > b ? a : b; }
 template <class P> LG_FN void put_integers(const part &c, int v, const P *x, int count, int *spare) {
     const int width = traits<P>::width;
     for (int k = 0; k < count; k++) to_integers(x[k], spare + k * width);
-    const ptrdiff_t rs = c.call->x[v].rs;
-    const bool all = all_good(c);
+    const lg_view &a = c.call->x[v];
     for (int l = 0; l < c.count; l++) {
-        if (!all && !good(c, l)) continue;
+        if (c.failed && !good(c, l)) continue;
         char *p = place(c, v, l);
-        for (int k = 0; k < count; k++) *(int *)(p + k * rs) = spare[k * width + l];
+        for (int k = 0; k < count; k++) *(int *)(p + k * a.rs) = spare[k * width + l];
     }
 }
-// Lists [W][m] that say where row i of a matrix went, and which row came to place k.
+// The same for a whole pack without failures and without a list of places.
+template <int N, class P> LG_FN void put_all_integers(const part &c, int v, const P (&x)[N]) {
+    const lg_view &a = c.call->x[v];
+    const int width = traits<P>::width;
+    int list[N * width];
+    LG_UNROLL for (int k = 0; k < N; k++) to_integers(x[k], list + k * width);
+    char *p = place(c, v, 0);
+    for (int l = 0; l < width; l++, p += a.step) LG_UNROLL for (int k = 0; k < N; k++) *(int *)(p + k * a.rs) = list[k * width + l];
+}
+// Lists [m][W] that say where row i of a matrix went, and which row came to place k.
 struct row_lists {
     int *position, *row;
     LG_FN row_lists(arena &ws, int width, int m) : position(ws.take<int>(width * m)), row(ws.take<int>(width * m)) {}
-    template <class P> LG_FN void fill(const P *swap, int count, int m, int width) const {
-        for (int l = 0; l < width; l++) {
-            int *r = row + l * m;
-            for (int k = 0; k < m; k++) r[k] = k;
-            for (int k = 0; k < count; k++) {
-                const int p = (int)lane_of(swap[k], l), t = r[k];
-                r[k] = r[p];
-                r[p] = t;
-            }
-            for (int k = 0; k < m; k++) position[l * m + r[k]] = k;
-        }
+    // The rows from their exchanges; the numbers of the rows, in `number`, go through them as the rows do.
+    template <class P> LG_FN void fill(const P *swap, int count, int m, P *number) const {
+        for (int i = 0; i < m; i++) number[i] = P((typename traits<P>::scalar)i);
+        exchange_numbers(number, count, m, swap);
+        for (int k = 0; k < m; k++) to_integers(number[k], row + k * traits<P>::width);
+    }
+    LG_FN void fill_positions(int m, int width) const {
+        for (int k = 0; k < m; k++)
+            for (int l = 0; l < width; l++) position[row[k * width + l] * width + l] = k;
     }
 };
 
 template <class V> struct lu_factor_op {
     typedef typename traits<V>::real P;
     static ptrdiff_t elements(ptrdiff_t m, ptrdiff_t n, ptrdiff_t, int) { return 2 * m * n + m; }
+    template <int N> LG_CALL static bool direct(const part &c) {
+        small_lu<N, V> f;
+        if (!lies_directly<V>(c, 0, N, N) || !lies_directly<V>(c, 1, N, N) || c.call->x[2].list) return false;
+        take_matrix(f.x, c, 0);
+        if (!f.template factor<true>()) return false;
+        store_info(typename traits<V>::I(0), c);
+        put_matrix(f.x, c, 1);
+        put_all_integers(c, 2, f.swap);
+        return true;
+    }
     static void run(const part &c) {
         const int m = (int)c.call->m, n = (int)c.call->n, mn = m < n ? m : n;
+        if (m == n && done_directly<V, lu_factor_op>(c, n)) return;
         arena ws{c.call->ws};
         V *pa = ws.take<V>(m * n), *spare = ws.take<V>(m * n);
         P *swap = ws.take<P>(mn);
         const tile<V> a = load(pa, c, 0, m, n, spare);
-        if (m == n && try_factor(a, n, swap))
-            store_info(typename traits<V>::I(0), c);
-        else
-            store_info(lu(a, m, n, swap), c);
+        store_info(lu(a, m, n, swap), c);
         store(a, c, 1, m, n, spare);
         put_integers(c, 2, swap, mn, (int *)spare);
     }
@@ -58,16 +72,17 @@ template <class V> struct lu_factor_op {
 template <class V> struct lu_op {
     typedef typename traits<V>::real P;
     typedef typename traits<V>::scalar T;
-    static ptrdiff_t elements(ptrdiff_t m, ptrdiff_t n, ptrdiff_t, int) { return 4 * m * n + 3 * m; }
+    static ptrdiff_t elements(ptrdiff_t m, ptrdiff_t n, ptrdiff_t, int) { return 4 * m * n + 4 * m; }
     static void run(const part &c) {
         const int m = (int)c.call->m, n = (int)c.call->n, k = m < n ? m : n, flags = c.call->flags;
         arena ws{c.call->ws};
         V *pa = ws.take<V>(m * n), *pu = ws.take<V>(k * n), *pl = ws.take<V>(m * k), *spare = ws.take<V>(m * n);
-        P *swap = ws.take<P>(k);
+        P *swap = ws.take<P>(k), *number = ws.take<P>(m);
         const row_lists lists(ws, traits<V>::width, m);
         const tile<V> a = load(pa, c, 0, m, n, spare), u = result(pu, c, 2, k, n), l = result(pl, c, 1, m, k);
         lu(a, m, n, swap);
-        lists.fill(swap, k, m, traits<V>::width);
+        lists.fill(swap, k, m, number);
+        lists.fill_positions(m, traits<V>::width);
         store_info(typename traits<V>::I(0), c); // a zero pivot leaves a valid factorisation
         for (int i = 0; i < m; i++)
             for (int j = 0; j < k; j++) l(i, j) = i > j ? a(i, j) : V(i == j);
@@ -77,36 +92,36 @@ template <class V> struct lu_op {
         store(u, c, 2, k, n, spare);
         if (flags & LG_PERMUTE_L) return;
         const lg_view &v = c.call->x[3];
-        const int *position = lists.position;
-        for (int at = 0; at < c.count; at++, position += m)
+        for (int at = 0; at < c.count; at++)
             for (int i = 0; i < m; i++) {
                 char *p = place(c, 3, at) + i * v.rs;
+                const int position = lists.position[i * traits<V>::width + at];
                 if (flags & LG_INDICES)
-                    *(ptrdiff_t *)p = position[i];
+                    *(ptrdiff_t *)p = position;
                 else
-                    for (int j = 0; j < m; j++) *(T *)(p + j * v.cs) = (T)(position[i] == j);
+                    for (int j = 0; j < m; j++) *(T *)(p + j * v.cs) = (T)(position == j);
             }
     }
 };
 
-// From LAPACK's row exchanges, [W][n] lists: row i of the matrix went to position[i], and row k of the factors was row[k].
-// Sets info of a matrix whose pivots are no exchanges.
-LG_FN void read_swaps(const part &c, int v, int n, int *position, int *row, int width) {
+// The lists from LAPACK's row exchanges. Sets info of a matrix whose pivots are no exchanges.
+LG_FN void read_swaps(const part &c, int v, int n, const row_lists &lists, int width) {
     const lg_view &a = c.call->x[v];
-    for (int l = 0; l < width; l++, position += n, row += n) {
+    for (int l = 0; l < width; l++) {
         const char *p = place(c, v, l < c.count ? l : 0);
-        for (int k = 0; k < n; k++) row[k] = k;
+        int *row = lists.row + l;
+        for (int k = 0; k < n; k++) row[k * width] = k;
         for (int k = 0; k < n; k++) {
-            const int j = *(const int *)(p + k * a.rs), t = row[k];
+            const int j = *(const int *)(p + k * a.rs), t = row[k * width];
             if (j < k || j >= n) { // not an exchange
-                if (l < c.count) c.call->info[c.first + l] = 1;
+                if (l < c.count) c.call->info[c.first + l] = 1, c.failed = true;
                 continue;
             }
-            row[k] = row[j];
-            row[j] = t;
+            row[k * width] = row[j * width];
+            row[j * width] = t;
         }
-        for (int k = 0; k < n; k++) position[row[k]] = k;
     }
+    lists.fill_positions(n, width);
 }
 
 template <class V> struct lu_solve_op {
@@ -119,7 +134,7 @@ template <class V> struct lu_solve_op {
         const row_lists lists(ws, traits<V>::width, n);
         const tile<V> f = load(pf, c, 0, n, n, spare);
         store_info(first_zero(f, n), c);
-        read_swaps(c, 1, n, lists.position, lists.row, traits<V>::width);
+        read_swaps(c, 1, n, lists, traits<V>::width);
         if (flags & LG_TRANS) {
             const tile<V> x = load(px, c, 2, n, k, spare);
             if (conjugated) conjugate(x, n, k);
@@ -140,20 +155,43 @@ template <class V> struct lu_solve_op {
 template <class V> struct solve_op {
     typedef typename traits<V>::real P;
     static ptrdiff_t elements(ptrdiff_t, ptrdiff_t n, ptrdiff_t k, int) { return n * n + n * k + n * larger(n, k) + n; }
+    template <int N> LG_CALL static bool direct(const part &c) {
+        small_lu<N, V> f;
+        const int k = (int)c.call->k;
+        if (!lies_directly<V>(c, 0, N, N)) return false;
+        take_matrix(f.x, c, 0);
+        transpose(f.x);
+        if (!f.template factor<true>()) return false;
+        store_info(typename traits<V>::I(0), c);
+        V z[N][1];
+        if (k == 1 && lies_directly<V>(c, 1, N, 1) && lies_directly<V>(c, 2, N, 1)) {
+            take_matrix(z, c, 1);
+            f.solve(z);
+            put_matrix(z, c, 2);
+            return true;
+        }
+        arena ws{c.call->ws};
+        V *pb = ws.take<V>(N * k), *spare = ws.take<V>(N * k);
+        const tile<V> b = load(pb, c, 1, N, k, spare);
+        for (int j = 0; j < k; j++) {
+            load_block(z, b.at(0, j));
+            f.solve(z);
+            store_block(z, b.at(0, j));
+        }
+        store(b, c, 2, N, k, spare);
+        return true;
+    }
     static void run(const part &c) {
         const int n = (int)c.call->n, k = (int)c.call->k;
+        if (done_directly<V, solve_op>(c, n)) return;
         arena ws{c.call->ws};
         V *pa = ws.take<V>(n * n), *pb = ws.take<V>(n * k), *spare = ws.take<V>(n * larger(n, k));
         P *swap = ws.take<P>(n);
         const tile<V> a = load(pa, c, 0, n, n, spare).t(), b = load(pb, c, 1, n, k, spare);
-        if (try_solve(a, n, b, k)) {
-            store_info(typename traits<V>::I(0), c);
-        } else {
-            store_info(lu(a, n, n, swap), c);
-            solve_lower<false>(a.t(), n, b, k);
-            solve_upper<true>(a.t(), n, b, k);
-            restore_rows(b, n, k, swap);
-        }
+        store_info(lu(a, n, n, swap), c);
+        solve_lower<false>(a.t(), n, b, k);
+        solve_upper<true>(a.t(), n, b, k);
+        restore_rows(b, n, k, swap);
         store(b, c, 2, n, k, spare);
     }
 };
@@ -161,21 +199,29 @@ template <class V> struct solve_op {
 // solve() for the identity, leaving out its zeros
 template <class V> struct inv_op {
     typedef typename traits<V>::real P;
-    static ptrdiff_t elements(ptrdiff_t, ptrdiff_t n, ptrdiff_t, int) { return 3 * n * n + 3 * n; }
+    static ptrdiff_t elements(ptrdiff_t, ptrdiff_t n, ptrdiff_t, int) { return 3 * n * n + 4 * n; }
+    template <int N> LG_CALL static bool direct(const part &c) {
+        small_lu<N, V> f;
+        if (!lies_directly<V>(c, 0, N, N) || !lies_directly<V>(c, 1, N, N)) return false;
+        take_matrix(f.x, c, 0);
+        transpose(f.x);
+        if (!f.template factor<true>()) return false;
+        store_info(typename traits<V>::I(0), c);
+        V z[N][N];
+        f.inverse(z);
+        put_matrix(z, c, 1);
+        return true;
+    }
     static void run(const part &c) {
         const int n = (int)c.call->n;
+        if (done_directly<V, inv_op>(c, n)) return;
         arena ws{c.call->ws};
         V *pa = ws.take<V>(n * n), *px = ws.take<V>(n * n), *spare = ws.take<V>(n * n);
-        P *swap = ws.take<P>(n);
+        P *swap = ws.take<P>(n), *number = ws.take<P>(n);
         const row_lists lists(ws, traits<V>::width, n);
-        const tile<V> a = load(pa, c, 0, n, n, spare).t(), best = result(px, c, 1, n, n), x = ordered(px, by_rows, n, n);
-        if (try_inverse(a, n, best)) {
-            store_info(typename traits<V>::I(0), c);
-            store(best, c, 1, n, n, spare);
-            return;
-        }
+        const tile<V> a = load(pa, c, 0, n, n, spare).t(), x = ordered(px, by_rows, n, n);
         store_info(lu(a, n, n, swap), c);
-        lists.fill(swap, n, n, traits<V>::width);
+        lists.fill(swap, n, n, number);
         invert_lower(a.t(), n, x);
         solve_upper<true>(a.t(), n, x, n);
         store(x, c, 1, n, n, spare, lists.row);
@@ -184,17 +230,16 @@ template <class V> struct inv_op {
 
 // 1 where an entry is so large or small that products within the elimination may leave the range although the
 // determinant does not, or is not finite; the LAPACK lane scales rows and columns. Zeros are fine, but few.
-template <class V> LG_FN typename traits<V>::I badly_scaled(tile<V> a, int n) {
-    typedef typename traits<V>::real P;
-    typedef typename traits<V>::I I;
-    typedef bits<typename traits<V>::scalar> B;
+template <class A> LG_FN auto badly_scaled(const A &a, int n) {
+    typedef decltype(abs1_(a(0, 0))) P;
+    typedef typename traits<P>::I I;
+    typedef bits<typename traits<P>::scalar> B;
     P sum = P(0), least = P(B::entry_huge);
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++) {
-            const P x = abs1_(a(i, j));
-            sum = sum + x; // bounds the largest, and keeps NaN
-            least = smaller_(least, x);
-        }
+    LG_UNROLL for (int i = 0; i < n; i++) LG_UNROLL for (int j = 0; j < n; j++) {
+        const P x = abs1_(a(i, j));
+        sum = sum + x; // bounds the largest, and keeps NaN
+        least = smaller_(least, x);
+    }
     auto fine = (sum <= P(B::entry_huge)) & (least >= P(B::entry_tiny));
     if (!any(not_(fine))) return I(0);
     fine = P(0) == P(0);
@@ -209,23 +254,41 @@ template <class V> LG_FN typename traits<V>::I badly_scaled(tile<V> a, int n) {
 template <class V> struct det_op {
     typedef typename traits<V>::real P;
     static ptrdiff_t elements(ptrdiff_t, ptrdiff_t n, ptrdiff_t, int) { return 2 * n * n + n + 2; }
-    static scaled_number<V> determinant(const part &c, arena &ws) {
+    static scaled_number<V> determinant(const part &c, arena ws) {
         const int n = (int)c.call->n;
         V *pa = ws.take<V>(n * n), *spare = ws.take<V>(n * n);
         P *swap = ws.take<P>(n);
         const tile<V> a = load(pa, c, 0, n, n, spare);
         store_info(badly_scaled(a, n), c);
-        scaled_number<V> d;
-        if (try_determinant(a, n, d)) return d;
         lu(a, n, n, swap, false);
         return lu_determinant([a](int i) { return a(i, i); }, n, swap);
     }
-    LG_FN static V value(scaled_number<V> d) { return times_power(d.m, d.e); }
-    static void run(const part &c) {
+    template <int N> LG_FN static bool small_factors(const part &c, small_lu<N, V> &f) {
+        if (!lies_directly<V>(c, 0, N, N)) return false;
+        take_matrix(f.x, c, 0);
+        const auto info = badly_scaled([&f](int i, int j) { return f.x[i][j]; }, N);
+        if (any(info != typename traits<V>::I(0)) || !f.template factor<false>()) return false;
+        store_info(info, c);
+        return true;
+    }
+    LG_FN static void finish(const part &c, const V &det) {
         arena ws{c.call->ws};
         V *p = ws.take<V>(1), *spare = ws.take<V>(1);
-        *p = value(determinant(c, ws));
+        *p = det;
         store(ordered(p, by_rows, 1, 1), c, 1, 1, 1, spare);
+    }
+    template <int N> LG_CALL static bool direct(const part &c) {
+        small_lu<N, V> f;
+        V y;
+        if (!small_factors(c, f)) return false;
+        if (any(not_(pivot_product([&f](int i) { return f.x[i][i]; }, N, f.swap, y)))) return false;
+        finish(c, y);
+        return true;
+    }
+    static void run(const part &c) {
+        if (done_directly<V, det_op>(c, (int)c.call->n)) return;
+        const scaled_number<V> d = determinant(c, arena{c.call->ws});
+        finish(c, times_power(d.m, d.e));
     }
 };
 
@@ -234,10 +297,19 @@ template <class V> struct slogdet_op {
     static ptrdiff_t elements(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, int flags) {
         return det_op<V>::elements(m, n, k, flags) + 4;
     }
+    template <int N> LG_CALL static bool direct(const part &c) {
+        small_lu<N, V> f;
+        if (!det_op<V>::small_factors(c, f)) return false;
+        finish(c, lu_determinant([&f](int i) { return f.x[i][i]; }, N, f.swap));
+        return true;
+    }
     static void run(const part &c) {
+        if (!done_directly<V, slogdet_op>(c, (int)c.call->n))
+            finish(c, det_op<V>::determinant(c, arena{c.call->ws}));
+    }
+    static void finish(const part &c, const scaled_number<V> &d) {
         arena ws{c.call->ws};
         V *p = ws.take<V>(1), *spare = ws.take<V>(1);
-        const scaled_number<V> d = det_op<V>::determinant(c, ws);
         const P size = sqrt_(add_abs2(d.m, P(0)));
         const V sign = scale_(d.m, P(1) / size);
         *p = select(size == P(0), V(0), sign);

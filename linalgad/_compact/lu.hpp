@@ -206,6 +206,19 @@ template <class V> LG_CALL void restore_rows(tile<V> x, int n, int k, const type
     for (; j + nb <= k; j += nb) restore_columns<nb>(x.at(0, j), n, swap);
     for (; j < k; j++) restore_columns<1>(x.at(0, j), n, swap);
 }
+// Exchanges m numbers as the first `count` steps exchanged rows.
+template <class P> LG_FN void exchange_numbers(P *x, int count, int m, const P *swap) {
+    typedef typename traits<P>::scalar T;
+    for (int k = 0; k < count; k++) {
+        if constexpr (traits<P>::width == 1) {
+            exchange_two<1>(tile<P>{x, 1, 1}, k, (int)swap[k]);
+            continue;
+        }
+        P top = x[k];
+        for (int i = k + 1; i < m; i++) exchange(swap[k] == P(T(i)), top, x[i]);
+        x[k] = top;
+    }
+}
 // b becomes U^-T for an upper triangle U: its upper triangle is left zero and not worked on.
 template <class V> LG_FN void invert_lower(tile<V> t, int n, tile<V> b) {
     for (int i = 0; i < n; i++)
@@ -219,27 +232,36 @@ template <class V> struct scaled_number {
     V m;
     typename traits<V>::I e;
 };
-// pivot(i) is the i-th pivot. Where no product leaves the range, scaling by powers of two would change no bit.
-template <class F, class P> LG_FN auto lu_determinant(const F &pivot, int n, const P *swap) {
-    typedef decltype(pivot(0)) V;
-    typedef typename traits<V>::scalar T;
-    typedef typename traits<V>::I I;
-    typedef bits<T> B;
-    auto sign = [swap](int i) { return V(select(swap[i] == P(T(i)), P(1), P(-1))); };
-    V y(1);
+// +1 or -1 for step i; as a complex number, so that no negative zero comes of it
+template <class V, class P> LG_FN V pivot_sign(int i, const P *swap) {
+    typedef typename traits<P>::scalar T;
+    return V(select(swap[i] == P(T(i)), P(1), P(-1)));
+}
+// The product y of n pivots, pivot(i) being the i-th. Returns where no partial product comes near the ends of the range.
+template <class F, class P, class V> LG_FN auto pivot_product(const F &pivot, int n, const P *swap, V &y) {
+    typedef bits<typename traits<V>::scalar> B;
+    y = V(1);
     auto plain = P(0) == P(0);
     for (int i = 0; i < n; i++) {
-        y = y * pivot(i) * sign(i); // as a complex number: no negative zero comes of it
+        y = y * pivot(i) * pivot_sign<V>(i, swap);
         const P size = absmax_(y);
         plain = plain & (size >= P(B::plain_tiny)) & (size <= P(B::plain_huge));
     }
+    return plain;
+}
+// Where products are plain, scaling by powers of two would change no bit.
+template <class F, class P> LG_FN auto lu_determinant(const F &pivot, int n, const P *swap) {
+    typedef decltype(pivot(0)) V;
+    typedef typename traits<V>::I I;
+    V y;
+    const auto plain = pivot_product(pivot, n, swap, y);
     const P one = inverse_scale(absmax_(y));
     scaled_number<V> d = {scale_(y, one), I(0) - exponent(one)};
     if (!any(not_(plain))) return d;
     scaled_number<V> e = {V(1), I(0)};
     for (int i = 0; i < n; i++) {
         const P s = inverse_scale(absmax_(pivot(i)));
-        y = e.m * scale_(pivot(i), s) * sign(i);
+        y = e.m * scale_(pivot(i), s) * pivot_sign<V>(i, swap);
         const P r = inverse_scale(absmax_(y));
         e.m = scale_(y, r);
         e.e = e.e - exponent(s) - exponent(r);

@@ -80,7 +80,7 @@ template <int NB, class V> LG_FN void solve_columns(const lg_call *c, const spre
     store_panel<NB>(b, c->x[2], n, j, count, conj);
 }
 
-template <class V> void trsm_run(const lg_call *c) {
+template <class V> int trsm_run(const lg_call *c) {
     typedef typename alone<V>::S S;
     const int n = (int)c->n, NB = panel<V>::value, W = traits<V>::width;
     const bool transposed = c->flags & LG_TRANS, upper = !!(c->flags & LG_UPPER) != transposed;
@@ -96,6 +96,7 @@ template <class V> void trsm_run(const lg_call *c) {
         solve_columns<panel<V>::value>(c, t, upper, div, j, left < NB * W ? (int)left : NB * W);
     }
     if (j < c->k) solve_columns<1>(c, t, upper, div, j, (int)(c->k - j));
+    return 0;
 }
 inline ptrdiff_t trsm_workspace(ptrdiff_t, ptrdiff_t, ptrdiff_t, int) { return 0; }
 

@@ -37,7 +37,7 @@ cdef extern from "abi.h" nogil:
         char *ws
         lg_view x[LG_MAX_VIEWS]
     ctypedef struct lg_entry:
-        void (*run)(const lg_call *call) noexcept nogil
+        int (*run)(const lg_call *call) noexcept nogil
         Py_ssize_t (*workspace)(Py_ssize_t m, Py_ssize_t n, Py_ssize_t k, int flags) noexcept nogil
     ctypedef enum lg_op:
         LG_OP_blocked_cholesky
@@ -88,6 +88,7 @@ cdef struct Compact:
     lane_fn fallback
     const void *fallback_op
     Py_ssize_t batch
+    Py_ssize_t share        # slices of a lane's step: whole packs
     int *info
     double slice_ns
 

@@ -8,6 +8,7 @@ cnp.import_array()
 
 cdef enum:
     ROWS = 16
+    STEP_PACKS = 8
 
 cdef struct Crossover:
     double most[4]      # the largest order that the compact kernels serve, by dtype; 0 for none
@@ -65,10 +66,10 @@ cdef bint compact_serves(Compact *c, int row, int op, int typenum, double order,
     return True
 
 
-cdef int compact_lane(const void *c_, Py_ssize_t pack, char *ws) noexcept nogil:
-    """One pack; the number of slices that failed."""
+cdef int compact_lane(const void *c_, Py_ssize_t step, char *ws) noexcept nogil:
+    """Some packs; the number of slices that failed."""
     cdef const Compact *c = <const Compact *>c_
-    cdef Py_ssize_t first = pack * c.width
+    cdef Py_ssize_t first = step * c.share
     cdef lg_call call
     cdef char *places[LG_MAX_VIEWS][LG_MAX_WIDTH]
     cdef const Slices *s
@@ -77,7 +78,7 @@ cdef int compact_lane(const void *c_, Py_ssize_t pack, char *ws) noexcept nogil:
     call.n = c.n
     call.k = c.k
     call.flags = c.flags
-    call.count = <int>min(<Py_ssize_t>c.width, c.batch - first)
+    call.count = <int>min(c.share, c.batch - first)
     call.info = c.info + first
     call.ws = ws
     for v in range(c.views):
@@ -92,12 +93,21 @@ cdef int compact_lane(const void *c_, Py_ssize_t pack, char *ws) noexcept nogil:
             for l in range(call.count):
                 places[v][l] = at(s, first + l)
             call.x[v].list = places[v]
-    c.entry.run(&call)
+    if c.entry.run(&call) == 0:
+        return 0
     for l in range(call.count):
         if call.info[l] != 0:
             call.info[l] = c.fallback(c.fallback_op, first + l, ws)
             failures += call.info[l] != 0
     return failures
+
+
+cdef bint all_uniform(const Compact *c) noexcept:
+    cdef int v
+    for v in range(c.views):
+        if not c.view[v].uniform:
+            return False
+    return True
 
 
 cdef object run_compact(Compact *c, Py_ssize_t batch, size_t fallback_bytes, lanes, int *info):
@@ -115,10 +125,14 @@ cdef object run_compact(Compact *c, Py_ssize_t batch, size_t fallback_bytes, lan
     cdef size_t ws_bytes = max(<size_t>c.entry.workspace(c.m, c.n, c.k, c.flags), fallback_bytes)
     cdef char *own = NULL
     cdef cnp.npy_intp size = batch
-    plan.wide = False
-    plan.lanes = useful_lanes(batch * c.slice_ns, packs, wanted_lanes(lanes))
     if batch == 0:
         return None
+    plan.wide = False
+    plan.lanes = useful_lanes(batch * c.slice_ns, packs, wanted_lanes(lanes))
+    c.share = c.width
+    # A step of a few packs costs less, but each lane must find several.
+    if all_uniform(c):
+        c.share *= max(1, min(STEP_PACKS, packs // (4 * plan.lanes)))
     if info == NULL:
         own = pool_acquire(batch * sizeof(int))
         if own == NULL:
@@ -128,7 +142,7 @@ cdef object run_compact(Compact *c, Py_ssize_t batch, size_t fallback_bytes, lan
     c.info = info
     codes = None
     try:
-        if run_lanes(compact_lane, c, packs, ws_bytes, plan, NULL) is not None:
+        if run_lanes(compact_lane, c, (batch + c.share - 1) // c.share, ws_bytes, plan, NULL) is not None:
             codes = cnp.PyArray_EMPTY(1, &size, cnp.NPY_INT32, 0)
             for i in range(batch):
                 (<int *>cnp.PyArray_DATA(codes))[i] = info[i]
