@@ -1,4 +1,4 @@
-#include "layout.hpp"
+#include "half.hpp"
 
 #include "triangular.hpp"
 
@@ -11,7 +11,7 @@ template <class V> struct solve_triangular_op {
         const int n = (int)c.call->n, k = (int)c.call->k, flags = c.call->flags;
         arena ws{c.call->ws};
         V *pa = ws.take<V>(n * n), *pb = ws.take<V>(n * k), *spare = ws.take<V>((n > k ? n : k) * n);
-        tile<V> a = load(pa, c, 0, n, n, spare), b = load(pb, c, 1, n, k, spare);
+        tile<V> a = load_triangle(pa, c, 0, n, spare, flags & LG_UPPER), b = load(pb, c, 1, n, k, spare);
         const bool transposed = flags & LG_TRANS, upper = !!(flags & LG_UPPER) != transposed, unit = flags & LG_UNIT;
         const bool conjugated = (flags & LG_CONJ) && traits<V>::parts == 2;
         if (transposed) a = a.t();
