@@ -8,7 +8,36 @@ from libc.string cimport memcpy
 cimport numpy as cnp
 from numpy cimport npy_intp, ndarray
 
-from ._types cimport lapack_t, blas_int
+from ._types cimport lapack_t, blas_int, complex128_t
+
+
+cdef extern from *:
+    """
+    /* By the size of an element, and never inlined: among the variables of a caller the inner loop would spill its own.
+     * Tiles keep both sides in cache when the source runs down the columns. */
+    #define LG_LOAD(name, word)                                                                                     \
+        static __attribute__((noinline, unused)) void name(const char *p, Py_ssize_t rs, Py_ssize_t cs, Py_ssize_t m, \
+                                                           Py_ssize_t n, void *to) {                                \
+            for (Py_ssize_t ib = 0; ib < m; ib += 16)                                                               \
+                for (Py_ssize_t jb = 0; jb < n; jb += 16) {                                                         \
+                    const Py_ssize_t ie = ib + 16 < m ? ib + 16 : m, count = n - jb < 16 ? n - jb : 16;             \
+                    for (Py_ssize_t i = ib; i < ie; i++) {                                                          \
+                        const char *q = p + i * rs + jb * cs;                                                       \
+                        word *d = (word *)to + i * n + jb;                                                          \
+                        for (Py_ssize_t j = 0; j < count; j++, q += cs) d[j] = *(const word *)q;                    \
+                    }                                                                                               \
+                }                                                                                                   \
+        }
+    typedef unsigned lg_word4 __attribute__((may_alias));
+    typedef unsigned long long lg_word8 __attribute__((may_alias));
+    typedef struct { lg_word8 a, b; } __attribute__((may_alias)) lg_word16;
+    LG_LOAD(lg_load_4, lg_word4)
+    LG_LOAD(lg_load_8, lg_word8)
+    LG_LOAD(lg_load_16, lg_word16)
+    """
+    void lg_load_4(const char *p, npy_intp rs, npy_intp cs, Py_ssize_t m, Py_ssize_t n, void *to) noexcept nogil
+    void lg_load_8(const char *p, npy_intp rs, npy_intp cs, Py_ssize_t m, Py_ssize_t n, void *to) noexcept nogil
+    void lg_load_16(const char *p, npy_intp rs, npy_intp cs, Py_ssize_t m, Py_ssize_t n, void *to) noexcept nogil
 
 
 cdef struct Slices:
@@ -82,7 +111,7 @@ cdef inline Py_ssize_t batch_size(const Slices *s) noexcept nogil:
 cdef inline void load(const char *p, npy_intp rs, npy_intp cs, Py_ssize_t m, Py_ssize_t n,
                       lapack_t *dst) noexcept nogil:
     """dst[i, j] = p[i, j] for a strided m x n source and a dense row-major destination."""
-    cdef Py_ssize_t i, j, ib, jb, ie, je
+    cdef Py_ssize_t i
     if n == 0:
         return
     if cs == sizeof(lapack_t):
@@ -92,19 +121,12 @@ cdef inline void load(const char *p, npy_intp rs, npy_intp cs, Py_ssize_t m, Py_
             for i in range(m):
                 memcpy(dst + i * n, p + i * rs, n * sizeof(lapack_t))
         return
-    # Tiles keep both sides in cache when the source runs down the columns.
-    cdef const char *q
-    cdef lapack_t *d
-    for ib in range(0, m, 16):
-        ie = min(ib + 16, m)
-        for jb in range(0, n, 16):
-            je = min(jb + 16, n)
-            for i in range(ib, ie):
-                q = p + i * rs + jb * cs
-                d = dst + i * n
-                for j in range(jb, je):
-                    d[j] = (<const lapack_t *>q)[0]
-                    q += cs
+    if lapack_t is float:
+        lg_load_4(p, rs, cs, m, n, dst)
+    elif lapack_t is complex128_t:
+        lg_load_16(p, rs, cs, m, n, dst)
+    else:
+        lg_load_8(p, rs, cs, m, n, dst)
 
 
 cdef inline void store(char *p, npy_intp rs, npy_intp cs, Py_ssize_t m, Py_ssize_t n,

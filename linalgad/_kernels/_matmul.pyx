@@ -18,8 +18,7 @@ cnp.import_array()
 
 cdef enum:
     FEW = 16            # rows of x below which a copy of y costs more than it saves
-    LOW = 40            # order of y from which it saves anything
-    HIGH = 100          # and up to which
+    SMALL = 100         # order of y up to which it saves anything
 
 
 cdef struct MatmulOp:
@@ -76,7 +75,7 @@ cdef int matmul_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcept nogil
         memset(c, 0, m * n * sizeof(lapack_t))
         return 0
     # The kernels of OpenBLAS for small matrices are slow where the left factor, here y, is transposed.
-    cdef bint rows = m >= FEW and LOW * LOW <= n * k <= HIGH * HIGH
+    cdef bint rows = m >= FEW and n * k <= SMALL * SMALL
     cdef const lapack_t *x = factor[lapack_t](&op.x, i, op.conj_x, False, ws, &tx, &ldx)
     cdef const lapack_t *y = factor[lapack_t](&op.y, i, op.conj_y, rows, second, &ty, &ldy)
     gemm[lapack_t](ty, tx, n, m, k, y, ldy, x, ldx, c, n)
