@@ -18,14 +18,13 @@ from ._policy import NotDifferentiableError
 class Cofactors:
     """What the forward of det keeps of a stack of n x n matrices, flattened over the batch.
 
-    The matrices are diag(2^rows) unit, with one exponent for all rows unless their range is extreme. Slices
-    `regular` keep inverse and determinant of `unit` (by LU), slices `other` its SVD and the unimodular
-    det(U) det(V^H); determinants are pairs of mantissa and binary exponent.
+    The matrices are diag(2^rows) unit, with one exponent for all rows unless their range is extreme. All slices
+    keep inverse and determinant of `unit` (by LU), of use to none of the slices `other`, which keep its SVD and the
+    unimodular det(U) det(V^H) too; determinants are pairs of mantissa and binary exponent.
     """
 
     batch: tuple
     rows: np.ndarray
-    regular: np.ndarray | slice
     inverse: np.ndarray
     det: tuple
     other: np.ndarray
@@ -125,16 +124,15 @@ def keep(a, lanes=None):
         condition = size * _norm(inverse)
     good = (condition <= _tols.cofactor_condition(a.dtype)) & ~wide | ~np.isfinite(size)
     other = np.flatnonzero(~good)
-    regular = np.flatnonzero(good) if len(other) else slice(None)
-    det = _pivot_product(lu[regular], piv[regular])
-    value = np.empty(a.shape[0], a.dtype)
-    value[regular] = _scaled(det[0], det[1] + rows[regular].sum(axis=-1))
+    with np.errstate(all="ignore"):
+        det = _pivot_product(lu, piv)
+        value = _scaled(det[0], det[1] + rows.sum(axis=-1))
     svd, phase = (), None
     if len(other):
         value[other] = public("det")(a[other], lanes=lanes)
         svd = tuple(public("svd")(unit[other], full_matrices=False, lanes=lanes))
         phase = public("slogdet")(svd[0], lanes=lanes)[0] * public("slogdet")(svd[2], lanes=lanes)[0]
-    return value.reshape(batch)[()], Cofactors(batch, rows, regular, inverse[regular], det, other, svd, phase)
+    return value.reshape(batch)[()], Cofactors(batch, rows, inverse, det, other, svd, phase)
 
 
 def log_product(lu, piv):
@@ -187,8 +185,9 @@ def _conj_transpose(x):
 def cofactor(a, *, kept):
     """adj(A)^H, the gradient of det: conj(det) A^-H, or conj(phase) U diag(prod of the other s) V^H."""
     power = kept.rows.sum(axis=-1, keepdims=True) - kept.rows
-    i, (mantissa, exponent) = kept.regular, kept.det
-    regular = _adjoint_times(kept.inverse, np.conj(mantissa), power[i] + exponent[:, None])
+    mantissa, exponent = kept.det
+    with np.errstate(all="ignore"):
+        regular = _adjoint_times(kept.inverse, np.conj(mantissa), power + exponent[:, None])
     if not len(kept.other):
         return regular.reshape(a.shape)
     i, (u, s, vh) = kept.other, kept.svd
@@ -206,9 +205,8 @@ def _adjoint_times(x, mantissa, exponent):
 
 def _together(kept, regular, other):
     """The slices of either kind in their places."""
-    out = np.empty((len(kept.rows), *regular.shape[1:]), np.result_type(regular, other))
-    out[kept.regular], out[kept.other] = regular, other
-    return out
+    regular[kept.other] = other
+    return regular
 
 
 @cofactor.rule
@@ -230,10 +228,11 @@ def cofactor_tangent(a, da, *, kept):
     shift = np.frexp(np.where(np.isfinite(size), size, 1))[1] - kept.rows.min(axis=-1, initial=np.iinfo(np.int32).max)
     unit = _scaled(flat, (-shift[:, None] - kept.rows)[..., None])
     power = kept.rows.sum(axis=-1, keepdims=True) - kept.rows + shift[:, None]
-    i, x, (mantissa, exponent) = kept.regular, kept.inverse, kept.det
-    xd = x @ unit[i]
-    moved = np.trace(xd, axis1=-2, axis2=-1)[:, None, None] * x - xd @ x
-    regular = _adjoint_times(moved, np.conj(mantissa), power[i] + exponent[:, None])
+    x, (mantissa, exponent) = kept.inverse, kept.det
+    with np.errstate(all="ignore"):
+        xd = _stacks.matmul(x, unit)
+        moved = np.trace(xd, axis1=-2, axis2=-1)[:, None, None] * x - _stacks.matmul(xd, x)
+        regular = _adjoint_times(moved, np.conj(mantissa), power + exponent[:, None])
     if not len(kept.other):
         return regular.reshape(da.shape)
     i, (u, s, vh) = kept.other, kept.svd
