@@ -3,7 +3,8 @@
 Usage: python benchmarks/instructions.py [--ops lu,solve] [--n 2,4,8] [--dtype float64] [--tiers avx2] [--json FILE]
 
 Counts come from valgrind's callgrind, so they are the same on a busy machine: a change of a kernel shows in them at
-once. Valgrind runs no AVX-512 code; that tier has times only. Times are those of one thread, the shortest of many calls.
+once. Valgrind runs no AVX-512 code; that tier has times only. Times are those of one thread, the shortest of many
+calls.
 "GFLOP/s" counts the operations of the textbook algorithm, and "of peak" compares with a product of large matrices;
 "GB/s" counts each input and output once, "of copy" compares with a copy of a large array.
 """
@@ -70,11 +71,20 @@ def run_cases(cases, tier):
 
 
 def count(cases, tier):
-    """Instructions of a matrix for each case, in a process under callgrind that writes a file at the end of each call."""
+    """Instructions of a matrix for each case, in a process under callgrind that writes a file after each call."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out"
-        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", f"--toggle-collect={COUNTED}",
-                   f"--dump-after={COUNTED}", sys.executable, __file__, "--child", json.dumps([cases, tier])]
+        command = [
+            "valgrind",
+            "--tool=callgrind",
+            f"--callgrind-out-file={out}",
+            f"--toggle-collect={COUNTED}",
+            f"--dump-after={COUNTED}",
+            sys.executable,
+            __file__,
+            "--child",
+            json.dumps([cases, tier]),
+        ]
         done = subprocess.run(command, capture_output=True, text=True, timeout=CHILD_SECONDS)
         if done.returncode:
             raise SystemExit(done.stderr)
@@ -101,8 +111,15 @@ def time_cases(cases, tier, peaks):
         batch = sizes.batch_for(op, n)
         call, nbytes = caller(op, n, dtype, batch)
         ns = tune.shortest(call)[0] / batch
-        row = {"op": op, "n": n, "dtype": dtype, "tier": tier, "us": ns / 1e3, "gb_s": nbytes / ns,
-               "of_copy": nbytes / ns / peaks[1]}
+        row = {
+            "op": op,
+            "n": n,
+            "dtype": dtype,
+            "tier": tier,
+            "us": ns / 1e3,
+            "gb_s": nbytes / ns,
+            "of_copy": nbytes / ns / peaks[1],
+        }
         if op in FLOPS and dtype == "float64":
             row |= {"gflop_s": FLOPS[op](n) / ns, "of_peak": FLOPS[op](n) / ns / peaks[0]}
         rows.append(row)
@@ -111,8 +128,18 @@ def time_cases(cases, tier, peaks):
 
 def table(rows):
     """Lines of text."""
-    columns = (("op", "16"), ("n", "3"), ("dtype", "10"), ("tier", "8"), ("instructions", "12.0f"), ("us", "8.4f"),
-               ("gflop_s", "7.2f"), ("of_peak", "7.0%"), ("gb_s", "6.2f"), ("of_copy", "7.0%"))
+    columns = (
+        ("op", "16"),
+        ("n", "3"),
+        ("dtype", "10"),
+        ("tier", "8"),
+        ("instructions", "12.0f"),
+        ("us", "8.4f"),
+        ("gflop_s", "7.2f"),
+        ("of_peak", "7.0%"),
+        ("gb_s", "6.2f"),
+        ("of_copy", "7.0%"),
+    )
     width = {name: max(len(name), int(re.match(r"\d+", form)[0])) for name, form in columns}
     yield "  ".join(f"{name:>{width[name]}}" for name, _ in columns)
     for row in rows:
