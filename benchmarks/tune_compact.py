@@ -15,7 +15,7 @@ from pathlib import Path
 import _rounds
 import tune
 
-ORDERS = (2, 3, 4, 6, 8, 12, 16, 20, 24, 28, 32, 40, 48, 64)
+ORDERS = (2, 3, 4, 6, 8, 12, 16, 20, 24, 28, 32, 40, 48, 64, 96, 128)
 DTYPES = ("float32", "float64", "complex64", "complex128")
 ENTRIES = 1 << 18  # numbers in a stack
 LARGE_ORDERS = (16, 32, 48, 64, 96, 128, 192, 256, 384, 512)  # of kernels for one matrix at a time
