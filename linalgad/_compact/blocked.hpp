@@ -7,6 +7,7 @@
 #ifndef LINALGAD_COMPACT_BLOCKED_HPP
 #define LINALGAD_COMPACT_BLOCKED_HPP
 
+#include "alone.hpp"
 #include "layout.hpp"
 
 namespace lg {
@@ -25,27 +26,9 @@ template <class V> struct extent {
     static const int packs = traits<V>::parts == 1 ? 3 : 2;
 };
 
-// One number among those of a run of V.
-template <class V> struct alone;
-template <class T> struct alone<pack<T>> {
-    typedef T type;
-    LG_FN static T get(const T *p) { return *p; }
-    LG_FN static void put(T *p, T x) { *p = x; }
-    LG_FN static pack<T> splat(const T *p) { return pack<T>(*p); }
-    LG_FN static pack<T> splat(T x) { return pack<T>(x); }
-};
-template <class T> struct alone<cx<pack<T>>> {
-    typedef cx<T> type;
-    static const int W = pack<T>::W;
-    LG_FN static cx<T> get(const T *p) { return {p[0], p[W]}; }
-    LG_FN static void put(T *p, cx<T> x) { p[0] = x.re, p[W] = x.im; }
-    LG_FN static cx<pack<T>> splat(const T *p) { return {pack<T>(p[0]), pack<T>(p[W])}; }
-    LG_FN static cx<pack<T>> splat(cx<T> x) { return {pack<T>(x.re), pack<T>(x.im)}; }
-};
-
 template <class V> struct rows {
     typedef typename traits<V>::scalar T;
-    typedef typename alone<V>::type S;
+    typedef typename alone<V>::S S;
     static const int W = traits<V>::width, parts = traits<V>::parts;
     V *p;
     ptrdiff_t ld; // packs from row to row

@@ -3,16 +3,11 @@
 #ifndef LINALGAD_COMPACT_TRSM_HPP
 #define LINALGAD_COMPACT_TRSM_HPP
 
+#include "alone.hpp"
 #include "block.hpp"
 
 namespace lg {
 namespace {
-
-template <class V> struct alone; // the type of one number of a pack
-template <class T> struct alone<pack<T>> { typedef T S; };
-template <class T> struct alone<cx<pack<T>>> { typedef cx<T> S; };
-template <class T> LG_FN pack<T> spread(T x) { return pack<T>(x); }
-template <class T> LG_FN cx<pack<T>> spread(cx<T> x) { return {pack<T>(x.re), pack<T>(x.im)}; }
 
 // The numbers of one matrix, with strides in bytes, each spread over a pack when it is read.
 template <class V> struct spreader {
@@ -20,7 +15,7 @@ template <class V> struct spreader {
     const char *p;
     ptrdiff_t rs, cs;
     LG_FN S value(int i, int j) const { return *(const S *)(p + i * rs + j * cs); }
-    LG_FN V operator()(int i, int j) const { return spread(value(i, j)); }
+    LG_FN V operator()(int i, int j) const { return alone<V>::splat(value(i, j)); }
     LG_FN spreader at(int i, int j) const { return {p + i * rs + j * cs, rs, cs}; }
     LG_FN spreader reversed(int n) const { return {p + (n - 1) * (rs + cs), -rs, -cs}; }
 };
@@ -37,7 +32,7 @@ LG_FN void solve_panel_rows(const spreader<V> &t, const tile<V> &b, int i, const
             LG_UNROLL for (int c = 0; c < NB; c++) x[r][c] = fnma_(y, x[p][c], x[r][c]);
         }
         if (!unit) {
-            const V d = spread(div[i + r].d), q = spread(div[i + r].r);
+            const V d = alone<V>::splat(div[i + r].d), q = alone<V>::splat(div[i + r].r);
             LG_UNROLL for (int c = 0; c < NB; c++) x[r][c] = div[i + r].any_odd ? divide_(x[r][c], d) : x[r][c] * q;
         }
     }
