@@ -14,6 +14,7 @@ from _tols import PIN_SECONDS, SLAB_WASTE
 import linalgad as la
 from linalgad import LinAlgError
 from linalgad._kernels import _lanes
+from linalgad._lib import _compact
 from linalgad._lib._tiers import OPS, REGION_NS, WIDE_EFFICIENCY
 
 LONG = 2000         # 32 x 32 decompositions: more than a tenth of a second on one lane
@@ -252,10 +253,14 @@ def test_failures_under_lanes_are_in_order(eager_lanes):
 
 # ---------------------------------------------------------------- the pool
 def slab_of(order):
-    """Bytes of slabs that a Cholesky factorisation of one matrix leaves: its workspace and its status code."""
-    la.clear_workspace()
-    la.cholesky(np.eye(order), lanes=1)
-    return la.workspace_info().cached_bytes
+    """Bytes of slabs that LAPACK's Cholesky factorisation of one matrix leaves: its workspace and its status code."""
+    before = _compact.use("off")    # other kernels pad their rows
+    try:
+        la.clear_workspace()
+        la.cholesky(np.eye(order), lanes=1)
+        return la.workspace_info().cached_bytes
+    finally:
+        _compact.use(before)
 
 
 class TestPool:
