@@ -194,7 +194,8 @@ class TestBlasThreads:
 
     def test_large_matrices_keep_all_threads(self, two_blas_threads, background, rng):
         """The tier of few and large matrices takes them in turn, each with the threads of the BLAS."""
-        a = normal(rng, (500, 500), "float64")
+        order = int(OPS["svd"][2]) + 1
+        a = normal(rng, (order, order), "float64")
         thread = background(lambda: la.svd(a, lanes=2))
         assert set(samples_while(thread, lambda: two_blas_threads.num_threads)[:-1]) == {2}
 

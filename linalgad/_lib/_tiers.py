@@ -1,6 +1,4 @@
-"""Which tier serves a call: the table that benchmarks/tune.py --write replaces.
-
-The numbers here are estimates set by hand; the script has not been run to its end on a quiet machine.
+"""Which tier serves a call: the table that benchmarks/tune.py writes. Do not edit by hand.
 
 One slice of order n takes about `base_ns + cubic_ns n^3` on one thread; threaded BLAS speeds up a
 single slice from order `wide_n` on.
@@ -8,21 +6,21 @@ single slice from order `wide_n` on.
 
 OPS = {
     # op: (base_ns, cubic_ns, wide_n)
-    "cholesky": (300.0, 0.08, 160.0),
-    "triangular": (300.0, 0.10, 400.0),
-    "lu": (400.0, 0.12, 256.0),
-    "solve": (500.0, 0.12, 256.0),
-    "inv": (600.0, 0.30, 256.0),
-    "qr": (800.0, 0.40, 256.0),
-    "eigh": (1500.0, 1.1, 512.0),
-    "eigvalsh": (1500.0, 0.5, 512.0),
-    "eig": (4000.0, 7.0, 512.0),
-    "eigvals": (3000.0, 4.0, 512.0),
-    "svd": (2000.0, 1.8, 384.0),
-    "svdvals": (2000.0, 0.8, 384.0),
+    "cholesky": (6.7, 0.0271, 768.0),
+    "triangular": (26.7, 0.00186, 1e9),
+    "lu": (10.8, 0.0541, 1024.0),
+    "solve": (10.0, 0.0522, 1024.0),
+    "inv": (4.7, 0.126, 768.0),
+    "qr": (37.4, 0.351, 512.0),
+    "eigh": (20.3, 0.595, 384.0),
+    "eigvalsh": (16.1, 0.219, 384.0),
+    "eig": (1256.5, 4.77, 1024.0),
+    "eigvals": (637.7, 2.99, 1e9),
+    "svd": (40.8, 1.1, 512.0),
+    "svdvals": (30.7, 0.412, 768.0),
     "copy": (100.0, 0.001, 1e9),
     "matmul": (300.0, 0.06, 300.0),
 }
 
-REGION_NS = 4000.0          # opening and closing a parallel region
-WIDE_EFFICIENCY = 0.6       # share of the machine that threaded BLAS keeps busy
+REGION_NS = 1000.0          # opening and closing a parallel region
+WIDE_EFFICIENCY = 0.68      # share of the machine that threaded BLAS keeps busy
