@@ -31,7 +31,8 @@ ALIASES = {"triangular": "solve_triangular"}
 HEAD = '''"""Which tier serves a call: the table that benchmarks/tune.py writes. Do not edit by hand.
 
 One slice of order n takes about `base_ns + cubic_ns n^3` on one thread; threaded BLAS speeds up a
-single slice from order `wide_n` on.
+single slice from order `wide_n` on. The rows copy and matmul, which have no public function, are
+estimates that the script keeps.
 """
 
 OPS = {
@@ -62,7 +63,7 @@ def shortest(*calls):
     return best
 
 
-def caller(op, shape, threads):
+def caller(op, shape, threads, dtype=DTYPE):
     """A call of ``op`` on seeded matrices of ``shape``."""
     import _peers
     import inputs
@@ -70,7 +71,7 @@ def caller(op, shape, threads):
     import linalgad as la
 
     name, keywords = _peers.OUR_CALLS[op]
-    fun, args = getattr(la, name), inputs.make(op, shape, DTYPE)
+    fun, args = getattr(la, name), inputs.make(op, shape, dtype)
     return lambda: fun(*args, lanes=threads, **keywords)
 
 

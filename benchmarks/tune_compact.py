@@ -4,7 +4,7 @@ Usage: python benchmarks/tune_compact.py [--write] [--tiers avx512 avx2] [--rows
 
 For each row of the table and each dtype, stacks are timed with the kernels of the row serving all orders and with the
 next in line: those of the row's rival for larger matrices, or LAPACK. The crossover is the largest order up to which
-they win at every order tried. Rows and tiers that are not measured keep
+they win at every order tried, which are those that no smaller kernel serves. Rows and tiers that are not measured keep
 what the table has. Run it on a quiet machine.
 """
 
@@ -19,7 +19,7 @@ import tune
 ORDERS = (2, 3, 4, 6, 8, 12, 16, 20, 24, 28, 32, 40, 48, 64)
 DTYPES = ("float32", "float64", "complex64", "complex128")
 ENTRIES = 1 << 18  # numbers in a stack
-LARGE_ORDERS = (16, 32, 48, 64, 96, 128, 192, 256, 384, 512)  # of kernels for one matrix at a time
+LARGE_ORDERS = (12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)  # of kernels for one matrix at a time
 FASTER = 0.97  # of the other's time
 TABLE = Path(__file__).resolve().parents[1] / "linalgad" / "_lib" / "_compact_tiers.py"
 #: row of the table -> the calls that it serves
@@ -57,19 +57,14 @@ def use(tier, row):
 
 def caller(op, shape, dtype):
     """A call of ``op`` on one lane; products have no public function."""
-    import _peers
     import inputs
     import numpy as np
     from linalgad._kernels._matmul import matmul
 
-    import linalgad as la
-
-    if op == "matmul":
-        x, y = (inputs.random(np.random.default_rng(seed), shape, dtype) for seed in (0, 1))
-        return lambda: matmul(x, y, shape, False, False, 0, 0, 1)
-    name, keywords = _peers.OUR_CALLS[op]
-    fun, args = getattr(la, name), inputs.make(op, shape, dtype)
-    return lambda: fun(*args, lanes=1, **keywords)
+    if op != "matmul":
+        return tune.caller(op, shape, 1, dtype)
+    x, y = (inputs.random(np.random.default_rng(seed), shape, dtype) for seed in (0, 1))
+    return lambda: matmul(x, y, shape, False, False, 0, 0, 1)
 
 
 def times(row, n, dtype, tier):
@@ -88,10 +83,12 @@ def times(row, n, dtype, tier):
     return total
 
 
-def crossover(row, dtype, tier):
-    """Largest order that the kernels of the row win, and their times by order."""
+def crossover(row, dtype, tier, above):
+    """Largest order, beyond `above`, that the kernels of the row win, and their times by order."""
     most, found = 0, {}
-    for n in LARGE_ORDERS if row.startswith("blocked_") else ORDERS:
+    for n in LARGE_ORDERS if row in RIVALS.values() else ORDERS:
+        if n <= above:
+            continue
         ours, other = times(row, n, dtype, tier)
         found[n] = ours / len(CALLS[row])
         if ours > FASTER * other:
@@ -115,11 +112,13 @@ def measure(tiers, rows):
     from linalgad._lib._compact_tiers import CROSSOVERS
 
     table = {tier: dict(CROSSOVERS.get(tier, {})) for tier in dict.fromkeys([*CROSSOVERS, *tiers])}
+    smaller = {large: small for small, large in RIVALS.items()}
     for tier in tiers:
         for row in rows:
             most, cost = [], (0.0, 0.0)
-            for dtype in DTYPES:
-                order, found = crossover(row, dtype, tier)
+            for k, dtype in enumerate(DTYPES):
+                above = table[tier][smaller[row]][0][k] if row in smaller else 0
+                order, found = crossover(row, dtype, tier, above)
                 most.append(order)
                 if dtype == "float64":
                     cost = fit(found)
@@ -132,8 +131,8 @@ def text(table):
     """The module that holds the table."""
     from linalgad._lib._compact_tiers import ROWS
 
-    names = ", ".join(f'"{row}"' for row in ROWS)
-    lines = [HEAD, f"ROWS = ({names})\n\nCROSSOVERS = {{\n"]
+    names = "".join(f'    "{row}",\n' for row in ROWS)
+    lines = [HEAD, f"ROWS = (\n{names})\n\nCROSSOVERS = {{\n"]
     lines.append("    # tier: row: (largest order by dtype, base_ns, cubic_ns)\n")
     for tier, rows in table.items():
         lines.append(f'    "{tier}": {{\n')

@@ -1,7 +1,8 @@
 """Which tier serves a call: the table that benchmarks/tune.py writes. Do not edit by hand.
 
 One slice of order n takes about `base_ns + cubic_ns n^3` on one thread; threaded BLAS speeds up a
-single slice from order `wide_n` on.
+single slice from order `wide_n` on. The rows copy and matmul, which have no public function, are
+estimates that the script keeps.
 """
 
 OPS = {
