@@ -109,5 +109,5 @@ def serve(conn, name, threads, verbose):
                 conn.send({"seconds": case.best(**arguments)})
             else:
                 conn.send({**peer.details, "pools": _thread_pools()})
-        except Exception as exception:  # so does any failure of a case
+        except Exception as exception:  # whatever a peer raises is the word in its cell
             conn.send({"error": _words(exception)})

@@ -4,9 +4,8 @@ Usage: python benchmarks/instructions.py [--ops lu,solve] [--n 2,4,8] [--dtype f
 
 Counts come from valgrind's callgrind, so they are the same on a busy machine: a change of a kernel shows in them at
 once. Valgrind runs no AVX-512 code; that tier has times only. Times are those of one thread, the shortest of many
-calls.
-"GFLOP/s" counts the operations of the textbook algorithm, and "of peak" compares with a product of large matrices;
-"GB/s" counts each input and output once, "of copy" compares with a copy of a large array.
+calls. "GFLOP/s" counts the operations of the textbook algorithm, and "of peak" compares with a product of large
+matrices; "GB/s" counts each input and output once, "of copy" compares with a copy of a large array.
 """
 
 import argparse
@@ -49,25 +48,22 @@ def use(tier):
     kernel.set_tier(tier, [((float("inf"),) * 4, 0.0, 0.0)] * len(ROWS))
 
 
-def caller(op, n, dtype, batch):
-    """The op on a seeded stack, on one lane, and the bytes of a matrix's inputs and outputs."""
-    import _peers
+def bytes_moved(op, shape, dtype):
+    """The bytes of a matrix's inputs and outputs."""
     import inputs
 
-    import linalgad as la
-
-    name, keywords = _peers.OUR_CALLS[op]
-    fun, args = getattr(la, name), inputs.make(op, (batch, n, n), dtype)
-    outs = fun(*args, lanes=1, **keywords)
+    outs = tune.caller(op, shape, 1, dtype)()
     outs = outs if isinstance(outs, tuple) else (outs,)
-    return lambda: fun(*args, lanes=1, **keywords), sum(x.nbytes for x in (*args, *outs)) / batch
+    return sum(x.nbytes for x in (*inputs.make(op, shape, dtype), *outs)) / shape[0]
 
 
 def run_cases(cases, tier):
     """Call each case twice, for callgrind: memory of the first call is new, the second one counts."""
     use(tier)
     for op, n, dtype in cases:
-        caller(op, n, dtype, BATCH)[0]()
+        call = tune.caller(op, (BATCH, n, n), 1, dtype)
+        call()
+        call()
 
 
 def count(cases, tier):
@@ -109,8 +105,8 @@ def time_cases(cases, tier, peaks):
     rows = []
     for op, n, dtype in cases:
         batch = sizes.batch_for(op, n)
-        call, nbytes = caller(op, n, dtype, batch)
-        ns = tune.shortest(call)[0] / batch
+        nbytes = bytes_moved(op, (batch, n, n), dtype)
+        ns = tune.shortest(tune.caller(op, (batch, n, n), 1, dtype))[0] / batch
         row = {
             "op": op,
             "n": n,

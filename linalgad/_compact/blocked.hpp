@@ -40,6 +40,21 @@ template <class V> struct rows {
     LG_FN void put(ptrdiff_t i, ptrdiff_t j, S x) const { alone<V>::put(at(i, j), x); }
     LG_FN ptrdiff_t step() const { return ld * W * parts; } // of at() from row to row
 };
+template <class V> LG_FN void exchange_rows(const rows<V> &x, int i, int j, int packs) {
+    if (i != j) for (int q = 0; q < packs; q++) {
+        const V t = x.row(i)[q];
+        x.row(i)[q] = x.row(j)[q];
+        x.row(j)[q] = t;
+    }
+}
+// Numbers i and j of each of m rows.
+template <class V> LG_FN void exchange_columns(const rows<V> &x, int i, int j, int m) {
+    if (i != j) for (int r = 0; r < m; r++) {
+        const auto t = x.get(r, i);
+        x.put(r, i, x.get(r, j));
+        x.put(r, j, t);
+    }
+}
 LG_FN int packs_for(ptrdiff_t n, int width) { return (int)((n + width - 1) / width); }
 // An odd number of packs: rows at a distance of a power of two would compete for the same places of the cache.
 template <class V> LG_FN ptrdiff_t stride_for(ptrdiff_t n) { return packs_for(n, traits<V>::width) | 1; }
@@ -195,47 +210,51 @@ template <direction D, bool unit, class V> LG_CALL void solve_row(const rows<V> 
 }
 
 // ---- to and from users' arrays and the columns of a panel ------------------------------------------------------------
-// W runs of `count` numbers become packs at a distance of `step`, and back.
-template <class T, class F> LG_FN void turn_in(pack<T> *dst, ptrdiff_t step, const F &src, int count) {
+// W runs of `count` numbers become packs, number f the one at to(f), and back.
+template <class T, class D, class F> LG_FN void turn_in(const D &to, const F &from, int count) {
     typedef granule<T> G;
     typename raw<T>::R x[G::G];
     int f = 0;
     for (; f + G::G <= count; f += G::G) {
-        LG_UNROLL for (int i = 0; i < G::G; i++) x[i] = G::join(src, i, f);
+        LG_UNROLL for (int i = 0; i < G::G; i++) x[i] = G::join(from, i, f);
         G::turn(x);
-        LG_UNROLL for (int i = 0; i < G::G; i++) dst[(f + i) * step].r = x[i];
+        LG_UNROLL for (int i = 0; i < G::G; i++) to(f + i)->r = x[i];
     }
-    for (; f < count; f++) LG_UNROLL for (int l = 0; l < pack<T>::W; l++) dst[f * step].r[l] = src(l)[f];
+    for (; f < count; f++) LG_UNROLL for (int l = 0; l < pack<T>::W; l++) to(f)->r[l] = from(l)[f];
 }
-template <class T, class F> LG_FN void turn_out(const pack<T> *src, ptrdiff_t step, const F &dst, int count) {
+template <class T, class D, class F> LG_FN void turn_out(const D &from, const F &to, int count) {
     typedef granule<T> G;
     typename raw<T>::R x[G::G];
     int f = 0;
     for (; f + G::G <= count; f += G::G) {
-        LG_UNROLL for (int i = 0; i < G::G; i++) x[i] = src[(f + i) * step].r;
+        LG_UNROLL for (int i = 0; i < G::G; i++) x[i] = from(f + i)->r;
         G::turn(x);
-        LG_UNROLL for (int i = 0; i < G::G; i++) G::split(x[i], dst, i, f);
+        LG_UNROLL for (int i = 0; i < G::G; i++) G::split(x[i], to, i, f);
     }
-    for (; f < count; f++) LG_UNROLL for (int l = 0; l < pack<T>::W; l++) dst(l)[f] = src[f * step].r[l];
+    for (; f < count; f++) LG_UNROLL for (int l = 0; l < pack<T>::W; l++) to(l)[f] = from(f)->r[l];
+}
+// Pack v of each row, as the numbers of W columns of a user's array come: parts of a complex number in turn.
+template <class V> LG_FN auto down_columns(const rows<V> &d, int v) {
+    typedef pack<typename rows<V>::T> P;
+    const int parts = rows<V>::parts;
+    return [=](int f) { return (P *)(d.row(f / parts) + v) + f % parts; };
 }
 
 // The matrix at q with strides in bytes, m x n, to rows; numbers of the last pack beyond n are zero.
 template <class V> LG_CALL void load_rows(const rows<V> &d, const char *q, ptrdiff_t rs, ptrdiff_t cs, int m, int n) {
     typedef typename rows<V>::T T;
     typedef typename rows<V>::S S;
-    const int W = rows<V>::W, packs = packs_for(n, W), parts = rows<V>::parts;
+    const int W = rows<V>::W, whole = n / W;
     int done = 0; // columns
     if (n % W)
-        for (int i = 0; i < m; i++) d.row(i)[packs - 1] = V(0);
-    if (parts == 1 && cs == sizeof(T)) {
-        done = n / W * W;
-        for (int i = 0; i < m; i++) {
-            const typename raw<T>::U *s = (const typename raw<T>::U *)(q + i * rs);
-            for (int v = 0; v < n / W; v++) ((pack<T> *)d.row(i))[v].r = s[v];
-        }
-    } else if (parts == 1 && rs == sizeof(T)) {
+        for (int i = 0; i < m; i++) d.row(i)[whole] = V(0);
+    if (cs == sizeof(S)) {
+        done = whole * W;
+        for (int i = 0; i < m; i++)
+            for (int v = 0; v < whole; v++) d.row(i)[v] = alone<V>::load(q + i * rs + v * W * sizeof(S));
+    } else if (rs == sizeof(S)) {
         for (; done + W <= n; done += W)
-            turn_in((pack<T> *)d.row(0) + done / W, d.ld, spaced<const T>{(const T *)(q + done * cs), cs}, m);
+            turn_in<T>(down_columns(d, done / W), spaced<const T>{(const T *)(q + done * cs), cs}, m * rows<V>::parts);
     }
     for (int at = 0; at < m; at += BLOCK) // by tiles: one side may run down columns
         for (int j = done; j < n; j += BLOCK)
@@ -251,17 +270,16 @@ template <class V>
 LG_CALL void store_rows(const rows<V> &d, char *q, ptrdiff_t rs, ptrdiff_t cs, int m, int n, const int *to_row = nullptr) {
     typedef typename rows<V>::T T;
     typedef typename rows<V>::S S;
-    const int W = rows<V>::W, parts = rows<V>::parts;
+    const int W = rows<V>::W, whole = n / W;
     int done = 0;
-    if (parts == 1 && cs == sizeof(T)) {
-        done = n / W * W;
-        for (int i = 0; i < m; i++) {
-            typename raw<T>::U *t = (typename raw<T>::U *)(q + (to_row ? to_row[i] : i) * rs);
-            for (int v = 0; v < n / W; v++) t[v] = ((const pack<T> *)d.row(i))[v].r;
-        }
-    } else if (parts == 1 && rs == sizeof(T) && !to_row) {
+    if (cs == sizeof(S)) {
+        done = whole * W;
+        for (int i = 0; i < m; i++)
+            for (int v = 0; v < whole; v++)
+                alone<V>::store(q + (to_row ? to_row[i] : i) * rs + v * W * sizeof(S), d.row(i)[v]);
+    } else if (rs == sizeof(S) && !to_row) {
         for (; done + W <= n; done += W)
-            turn_out((const pack<T> *)d.row(0) + done / W, d.ld, spaced<T>{(T *)(q + done * cs), cs}, m);
+            turn_out<T>(down_columns(d, done / W), spaced<T>{(T *)(q + done * cs), cs}, m * rows<V>::parts);
     }
     for (int at = 0; at < m; at += BLOCK)
         for (int j = done; j < n; j += BLOCK)

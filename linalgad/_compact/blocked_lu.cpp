@@ -93,19 +93,7 @@ template <class V> struct pivoted_solver {
         return are_few<V>(k) ? row_elements<V>(k, n) : row_elements<V>(n, k);
     }
     LG_FN static void exchange(const rows<V> &x, int i, int j, bool few, int k) {
-        if (i == j) return;
-        if (few)
-            for (int r = 0; r < k; r++) {
-                const auto t = x.get(r, i);
-                x.put(r, i, x.get(r, j));
-                x.put(r, j, t);
-            }
-        else
-            for (int q = 0; q < packs_for(k, rows<V>::W); q++) {
-                const V t = x.row(i)[q];
-                x.row(i)[q] = x.row(j)[q];
-                x.row(j)[q] = t;
-            }
+        few ? exchange_columns(x, i, j, k) : exchange_rows(x, i, j, packs_for(k, rows<V>::W));
     }
     template <bool plain> static void halves(const rows<V> &f, int n, const rows<V> &x, int k, bool few) {
         if (few)
@@ -203,31 +191,22 @@ template <class V> struct blocked_inv_op {
 
 template <class V> struct blocked_det_op {
     typedef typename rows<V>::S S;
+    typedef typename traits<V>::I I;
     static ptrdiff_t elements(ptrdiff_t, ptrdiff_t n, ptrdiff_t, int) {
-        return row_elements<V>(n, n) + 3 * n + panel_elements<V>(n);
+        return row_elements<V>(n, n) + 2 * n + panel_elements<V>(n);
     }
-    // Reports a matrix whose entries may leave the range in the elimination; LAPACK's lane scales them.
     static scaled_number<S> determinant(const part &c) {
-        typedef typename traits<V>::real P;
         typedef typename traits<S>::real T;
-        typedef bits<T> B;
-        const int n = (int)c.call->n, packs = packs_for(n, rows<V>::W);
+        const int n = (int)c.call->n;
         arena ws{c.call->ws};
         const rows<V> a = take_rows<V>(ws, n, n);
         int *swap = ws.take<int>(n);
-        S *diagonal = ws.take<S>(n);
         T *order = ws.take<T>(n);
         load_view(a, c, 0, n, n);
-        auto fine = P(0) == P(0);
-        for (int i = 0; i < n; i++)
-            for (int q = 0; q < packs; q++) {
-                const P x = abs1_(a.row(i)[q]);
-                fine = fine & (x <= P(B::entry_huge)) & ((x >= P(B::entry_tiny)) | (x == P(0)));
-            }
-        set_info(c, any(not_(fine)));
+        set_info(c, any(badly_scaled([a](int i, int q) { return a.row(i)[q]; }, n, packs_for(n, rows<V>::W)) != I(0)));
         factor(a, n, n, swap, ws);
-        for (int i = 0; i < n; i++) diagonal[i] = a.get(i, i), order[i] = (T)swap[i];
-        return lu_determinant([=](int i) { return diagonal[i]; }, n, order);
+        for (int i = 0; i < n; i++) order[i] = (T)swap[i];
+        return lu_determinant([a](int i) { return a.get(i, i); }, n, order);
     }
     static void run(const part &c) {
         const scaled_number<S> d = determinant(c);
@@ -245,9 +224,9 @@ template <class V> struct blocked_slogdet_op {
         typedef typename traits<S>::real T;
         const scaled_number<S> d = blocked_det_op<V>::determinant(c);
         if (!good(c, 0)) return;
-        const T size = sqrt_(add_abs2(d.m, T(0)));
-        const S sign = size == 0 ? S(0) : scale_(d.m, T(1) / size);
-        const T logarithm = (T)(__builtin_log((double)size) + (double)d.e * 0.69314718055994530942);
+        T size;
+        const S sign = split(d, size);
+        const T logarithm = log_modulus(size, d.e);
         __builtin_memcpy(place(c, 1), &sign, sizeof sign);
         __builtin_memcpy(place(c, 2), &logarithm, sizeof logarithm);
     }

@@ -21,14 +21,13 @@ LG_FN void turn_rows(const rows<V> &panel, int v, const F &run, int count, bool 
     const int W = rows<V>::W, parts = rows<V>::parts;
     for (int s = 0; s < count; s += W)
         for (int part = 0; part < parts; part++) {
-            pack<T> *p = (pack<T> *)(panel.row(s) + v) + part;
-            const ptrdiff_t offset = (s * parts) + part * W;
-            auto from = [&](int l) { return run(l) + offset; };
+            auto columns = [&](int f) { return (pack<T> *)(panel.row(s + f) + v) + part; };
+            auto runs = [&](int l) { return run(l) + (s * parts + part * W); };
             const int some = count - s < W ? count - s : W;
             if (in)
-                turn_in(p, panel.ld * parts, from, some);
+                turn_in<T>(columns, runs, some);
             else
-                turn_out((const pack<T> *)p, panel.ld * parts, from, some);
+                turn_out<T>(columns, runs, some);
         }
 }
 // Columns [at, at + count) of rows [at, m) of a, turned: row s of `panel` is column at + s. `spare` is a row to read and
@@ -134,12 +133,7 @@ template <class V> LG_CALL int factor_panel(const rows<V> &p, int m, int count, 
         for (int t = at; t < end; t++) {
             const int r = largest(p, t, m);
             swap[t] = r;
-            if (r != t)
-                for (int s = 0; s < count; s++) {
-                    const auto x = p.get(s, t);
-                    p.put(s, t, p.get(s, r));
-                    p.put(s, r, x);
-                }
+            exchange_columns(p, t, r, count);
             const auto pivot = p.get(t, t);
             const bool zero = absmax_(pivot) == 0;
             if (zero && info == 0) info = t + 1;
@@ -173,14 +167,7 @@ template <class V> LG_CALL int factor(const rows<V> &a, int m, int n, int *swap,
         if (found && !info) info = at + found;
         for (int k = at; k < end; k++) {
             swap[k] += at;
-            if (swap[k] != k) {
-                V *x = a.row(k), *y = a.row(swap[k]);
-                for (int j = 0; j < packs; j++) {
-                    const V t = x[j];
-                    x[j] = y[j];
-                    y[j] = t;
-                }
-            }
+            exchange_rows(a, k, swap[k], packs);
         }
         const int first = end / W; // its numbers left of `end` are overwritten by the panel below
         if (first < packs) {

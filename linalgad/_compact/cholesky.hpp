@@ -40,8 +40,7 @@ LG_FN void cholesky_rows(const T &a, int i, int at, const V (&d)[NB][NB], const 
     }
     store_block(x, a.at(i, at));
 }
-template <int NB, class T, class V>
-LG_FN void cholesky_columns(const T &a, int n, int at, V, typename traits<V>::I &info) {
+template <int NB, class V, class T> LG_FN void cholesky_columns(const T &a, int n, int at, typename traits<V>::I &info) {
     V d[NB][NB];
     typename traits<V>::real inv[NB];
     load_block(d, a.at(at, at));
@@ -55,26 +54,16 @@ LG_FN void cholesky_columns(const T &a, int n, int at, V, typename traits<V>::I 
     for (int j = at + NB; j < n; j++) LG_UNROLL for (int r = 0; r < NB; r++) a(at + r, j) = V(0);
 }
 
-// The last NB columns: no rows below.
-template <int NB, class V, class T> LG_FN void cholesky_last(const T &a, int at, typename traits<V>::I &info) {
-    V d[NB][NB];
-    typename traits<V>::real inv[NB];
-    load_block(d, a.at(at, at));
-    sub_product<NB, NB, true>(d, at, a.at(at, 0), a.at(at, 0).t());
-    cholesky_diagonal(d, inv, at, info);
-    store_block(d, a.at(at, at));
-}
-
 // Overwrites the lower triangle of the n x n tile with L and its upper triangle with zeros. Only the lower triangle
 // and the real parts of the diagonal are read. Returns LAPACK's info.
 template <class V, class T> LG_FN typename traits<V>::I cholesky(const T &a, int n) {
     const int nb = side<V>::value;
     typename traits<V>::I info(0);
     int at = 0;
-    for (; at + nb <= n; at += nb) cholesky_columns<nb>(a, n, at, V(0), info);
-    if (n - at == 3 && nb > 3) cholesky_last<3, V>(a, at, info);
-    if (n - at == 2 && nb > 2) cholesky_last<2, V>(a, at, info);
-    if (n - at == 1) cholesky_last<1, V>(a, at, info);
+    for (; at + nb <= n; at += nb) cholesky_columns<nb, V>(a, n, at, info);
+    if (n - at == 3 && nb > 3) cholesky_columns<3, V>(a, n, at, info);
+    if (n - at == 2 && nb > 2) cholesky_columns<2, V>(a, n, at, info);
+    if (n - at == 1) cholesky_columns<1, V>(a, n, at, info);
     return info;
 }
 

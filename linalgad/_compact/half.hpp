@@ -9,11 +9,7 @@ namespace {
 
 // Runs that are `step` bytes apart, of matrices that follow each other in the same distance. The hardware follows
 // neither eight runs at once nor runs of growing length, so that the cache lines of the next pack are asked for.
-template <class T> struct leading {
-    T *p;
-    ptrdiff_t step;
-    LG_FN T *operator()(int l) const { return (T *)((char *)p + l * step); }
-};
+template <class T> struct leading : spaced<T> {};
 template <int rw, class T> LG_FN void ask_for_next(const leading<T> &a, ptrdiff_t f, ptrdiff_t) {
     const int width = LG_BYTES / sizeof(T);
     const char *next = (const char *)(a.p + f) + width * a.step;
@@ -34,7 +30,7 @@ template <class V> LG_CALL tile<V> load_triangle(V *p, const part &c, int v, ptr
             const T *const from = (const T *)place(c, v, 0);
             for (ptrdiff_t i = 0; i < n; i++) {
                 const ptrdiff_t at = (i * n + (heads ? 0 : i)) * X::parts, count = (heads ? i + 1 : n - i) * X::parts;
-                interleave((typename X::real *)p + at, leading<const T>{from + at, a.step}, count);
+                interleave((typename X::real *)p + at, leading<const T>{{from + at, a.step}}, count);
             }
             return t;
         }

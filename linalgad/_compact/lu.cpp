@@ -228,29 +228,6 @@ template <class V> struct inv_op {
     }
 };
 
-// 1 where an entry is so large or small that products within the elimination may leave the range although the
-// determinant does not, or is not finite; the LAPACK lane scales rows and columns. Zeros are fine, but few.
-template <class A> LG_FN auto badly_scaled(const A &a, int n) {
-    typedef decltype(abs1_(a(0, 0))) P;
-    typedef typename traits<P>::I I;
-    typedef bits<typename traits<P>::scalar> B;
-    P sum = P(0), least = P(B::entry_huge);
-    LG_UNROLL for (int i = 0; i < n; i++) LG_UNROLL for (int j = 0; j < n; j++) {
-        const P x = abs1_(a(i, j));
-        sum = sum + x; // bounds the largest, and keeps NaN
-        least = smaller_(least, x);
-    }
-    auto fine = (sum <= P(B::entry_huge)) & (least >= P(B::entry_tiny));
-    if (!any(not_(fine))) return I(0);
-    fine = P(0) == P(0);
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++) {
-            const P x = abs1_(a(i, j));
-            fine = fine & (x <= P(B::entry_huge)) & ((x >= P(B::entry_tiny)) | (x == P(0)));
-        }
-    return select(fine, I(0), I(1));
-}
-
 template <class V> struct det_op {
     typedef typename traits<V>::real P;
     static ptrdiff_t elements(ptrdiff_t, ptrdiff_t n, ptrdiff_t, int) { return 2 * n * n + n + 2; }
@@ -259,14 +236,14 @@ template <class V> struct det_op {
         V *pa = ws.take<V>(n * n), *spare = ws.take<V>(n * n);
         P *swap = ws.take<P>(n);
         const tile<V> a = load(pa, c, 0, n, n, spare);
-        store_info(badly_scaled(a, n), c);
+        store_info(badly_scaled(a, n, n), c);
         lu(a, n, n, swap, false);
         return lu_determinant([a](int i) { return a(i, i); }, n, swap);
     }
     template <int N> LG_FN static bool small_factors(const part &c, small_lu<N, V> &f) {
         if (!lies_directly<V>(c, 0, N, N)) return false;
         take_matrix(f.x, c, 0);
-        const auto info = badly_scaled([&f](int i, int j) { return f.x[i][j]; }, N);
+        const auto info = badly_scaled([&f](int i, int j) { return f.x[i][j]; }, N, N);
         if (any(info != typename traits<V>::I(0)) || !f.template factor<false>()) return false;
         store_info(info, c);
         return true;
@@ -310,16 +287,13 @@ template <class V> struct slogdet_op {
     static void finish(const part &c, const scaled_number<V> &d) {
         arena ws{c.call->ws};
         V *p = ws.take<V>(1), *spare = ws.take<V>(1);
-        const P size = sqrt_(add_abs2(d.m, P(0)));
-        const V sign = scale_(d.m, P(1) / size);
-        *p = select(size == P(0), V(0), sign);
+        P size;
+        *p = split(d, size);
         store(ordered(p, by_rows, 1, 1), c, 1, 1, 1, spare);
         for (int l = 0; l < c.count; l++) {
             typedef typename traits<V>::scalar T;
             if (!good(c, l)) continue;
-            // in double for float too: one number for each matrix
-            const double log2 = 0.69314718055994530942;
-            *(T *)place(c, 2, l) = (T)(__builtin_log((double)lane_of(size, l)) + (double)lane_of(d.e, l) * log2);
+            *(T *)place(c, 2, l) = log_modulus(lane_of(size, l), lane_of(d.e, l));
         }
     }
 };

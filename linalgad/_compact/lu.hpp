@@ -268,6 +268,41 @@ template <class F, class P> LG_FN auto lu_determinant(const F &pivot, int n, con
     }
     return scaled_number<V>{select(plain, d.m, e.m), select(plain, d.e, e.e)};
 }
+// The sign and the modulus of m; the sign of zero is zero.
+template <class V> LG_FN V split(const scaled_number<V> &d, typename traits<V>::real &size) {
+    typedef typename traits<V>::real P;
+    size = sqrt_(add_abs2(d.m, P(0)));
+    return select(size == P(0), V(0), scale_(d.m, P(1) / size));
+}
+#ifndef LG_CUDA
+// log(size 2^e), in double for float too: one number for each matrix
+template <class T, class I> LG_FN T log_modulus(T size, I e) {
+    return (T)(__builtin_log((double)size) + (double)e * 0.69314718055994530942);
+}
+#endif
+
+// 1 where an entry is so large or small that products within the elimination may leave the range although the
+// determinant does not, or is not finite; the LAPACK lane scales rows and columns. Zeros are fine, but few.
+template <class A> LG_FN auto badly_scaled(const A &a, int m, int n) {
+    typedef decltype(abs1_(a(0, 0))) P;
+    typedef typename traits<P>::I I;
+    typedef bits<typename traits<P>::scalar> B;
+    P sum = P(0), least = P(B::entry_huge);
+    LG_UNROLL for (int i = 0; i < m; i++) LG_UNROLL for (int j = 0; j < n; j++) {
+        const P x = abs1_(a(i, j));
+        sum = sum + x; // bounds the largest, and keeps NaN
+        least = smaller_(least, x);
+    }
+    auto fine = (sum <= P(B::entry_huge)) & (least >= P(B::entry_tiny));
+    if (!any(not_(fine))) return I(0);
+    fine = P(0) == P(0);
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < n; j++) {
+            const P x = abs1_(a(i, j));
+            fine = fine & (x <= P(B::entry_huge)) & ((x >= P(B::entry_tiny)) | (x == P(0)));
+        }
+    return select(fine, I(0), I(1));
+}
 
 } // namespace
 } // namespace lg

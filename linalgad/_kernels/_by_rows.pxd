@@ -21,6 +21,29 @@ cdef inline const lg_entry *rows_kernel(const lapack_t *tag) noexcept nogil:
                          2 if lapack_t is complex64_t else 3)
 
 
+cdef inline void run_block(const lg_entry *kernel, int flags, Py_ssize_t n, Py_ssize_t k, lapack_t *a, Py_ssize_t rs,
+                           Py_ssize_t cs, char *b, Py_ssize_t b_rs, char *x, Py_ssize_t x_rs) noexcept nogil:
+    """X = op(A)^-1 B by `kernel` for n x n A and rows of k neighbours in B and X; strides are in bytes."""
+    cdef lg_call call
+    cdef int info = 0
+    call.m = call.count = 1
+    call.n = n
+    call.k = k
+    call.flags = flags
+    call.info = &info
+    call.ws = NULL
+    call.x[0].list = call.x[1].list = call.x[2].list = NULL
+    call.x[0].base = <char *>a
+    call.x[0].rs = rs
+    call.x[0].cs = cs
+    call.x[1].base = b
+    call.x[1].rs = b_rs
+    call.x[2].base = x
+    call.x[2].rs = x_rs
+    call.x[1].cs = call.x[2].cs = sizeof(lapack_t)
+    kernel.run(&call)
+
+
 cdef inline void subtract_product(char transb, blas_int m, blas_int n, blas_int k, lapack_t *a, blas_int lda,
                                   lapack_t *b, blas_int ldb, lapack_t *c, blas_int ldc) noexcept nogil:
     """C := C - A op(B)."""
@@ -42,20 +65,9 @@ cdef inline void trsm_right_blocks(const lg_entry *kernel, char uplo, char trans
     cdef bint lower = (uplo == b'U') == (trans == b'N')         # of T
     cdef Py_ssize_t blocks = (n + BLOCK - 1) // BLOCK, step, start, size, first, done
     cdef Py_ssize_t item = sizeof(lapack_t)
-    cdef lg_call call
-    cdef int info = 0
-    call.m = call.count = 1
-    call.k = m
     # The matrix is handed over as it lies by columns; the kernel transposes it.
-    call.flags = ((0 if uplo == b'L' else LG_UPPER) | (LG_TRANS if trans == b'N' else 0)
-                  | (LG_CONJ if trans == b'C' else 0) | (LG_UNIT if diag == b'U' else 0))
-    call.info = &info
-    call.ws = NULL
-    call.x[0].rs = item
-    call.x[0].cs = lda * item
-    call.x[1].rs = call.x[2].rs = ldb * item
-    call.x[1].cs = call.x[2].cs = item
-    call.x[0].list = call.x[1].list = call.x[2].list = NULL
+    cdef int flags = ((0 if uplo == b'L' else LG_UPPER) | (LG_TRANS if trans == b'N' else 0)
+                      | (LG_CONJ if trans == b'C' else 0) | (LG_UNIT if diag == b'U' else 0))
     for step in range(blocks):
         start = (step if lower else blocks - 1 - step) * BLOCK
         size = min(BLOCK, n - start)
@@ -65,10 +77,8 @@ cdef inline void trsm_right_blocks(const lg_entry *kernel, char uplo, char trans
             subtract_product[lapack_t](
                 trans, m, size, done, b + first * ldb, ldb,
                 a + (first + start * lda if trans == b'N' else start + first * lda), lda, b + start * ldb, ldb)
-        call.n = size
-        call.x[0].base = <char *>(a + start * (lda + 1))
-        call.x[1].base = call.x[2].base = <char *>(b + start * ldb)
-        kernel.run(&call)
+        run_block[lapack_t](kernel, flags, size, m, a + start * (lda + 1), item, lda * item,
+                            <char *>(b + start * ldb), ldb * item, <char *>(b + start * ldb), ldb * item)
 
 
 cdef inline void trsm_right(char uplo, char trans, char diag, blas_int m, blas_int n, lapack_t *a, blas_int lda,

@@ -12,7 +12,7 @@ from ._layout cimport (
     clear_triangle, all_finite, batch_size, aligned, conj, conj_all, empty, new,
 )
 from ._compact cimport (
-    Compact, add, compact_serves, run_compact, COMPACT_CHOLESKY, COMPACT_BLOCKED_CHOLESKY, LG_OP_cholesky,
+    Compact, add, run_compact, serves_or_plans, COMPACT_CHOLESKY, COMPACT_BLOCKED_CHOLESKY, LG_OP_cholesky,
     LG_OP_blocked_cholesky, LG_UPPER,
 )
 from ._lanes cimport Plan, lane_fn, of_type, codes_pointer, plan_lanes, run_lanes, OP_CHOLESKY, OP_TRIANGULAR
@@ -61,9 +61,9 @@ def cholesky(ndarray a, bint upper, out, lanes, info):
                                 <lane_fn>cholesky_lane[complex64_t], <lane_fn>cholesky_lane[complex128_t])
     cdef Py_ssize_t nb = batch_size(&op.a)
     cdef Compact c
-    cdef Plan plan = plan_lanes(OP_CHOLESKY, op.a.m, nb, lanes)
-    if (compact_serves(&c, COMPACT_CHOLESKY, LG_OP_cholesky, t, op.a.m, lane, &op) or not plan.wide
-            and compact_serves(&c, COMPACT_BLOCKED_CHOLESKY, LG_OP_blocked_cholesky, t, op.a.m, lane, &op)):
+    cdef Plan plan
+    if serves_or_plans(&c, &plan, OP_CHOLESKY, op.a.m, nb, lanes, COMPACT_CHOLESKY, LG_OP_cholesky,
+                       COMPACT_BLOCKED_CHOLESKY, LG_OP_blocked_cholesky, t, op.a.m, lane, &op):
         c.n = op.a.m
         c.flags = LG_UPPER if upper else 0
         add(&c, &op.a)

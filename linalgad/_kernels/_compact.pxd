@@ -7,7 +7,7 @@ results of such a slice alone, so that lane finds its input whole even where `ou
 from libc.stddef cimport size_t
 
 from ._layout cimport Slices
-from ._lanes cimport lane_fn
+from ._lanes cimport Plan, lane_fn
 
 cdef extern from "abi.h" nogil:
     cdef enum:
@@ -94,6 +94,9 @@ cdef struct Compact:
 
 cdef bint compact_serves(Compact *c, int row, int op, int typenum, double order, lane_fn fallback,
                          const void *fallback_op) noexcept
+cdef bint serves_or_plans(Compact *c, Plan *plan, int tier_op, double size, Py_ssize_t batch, lanes, int row, int op,
+                          int blocked_row, int blocked_op, int typenum, double order, lane_fn fallback,
+                          const void *fallback_op) except -1
 cdef const lg_entry *compact_entry(int op, int dtype) noexcept nogil
 cdef object run_compact(Compact *c, Py_ssize_t batch, size_t fallback_bytes, lanes, int *info)
 

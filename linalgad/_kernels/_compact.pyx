@@ -2,7 +2,7 @@
 cimport numpy as cnp
 
 from ._layout cimport Slices, at
-from ._lanes cimport Plan, lane_fn, pool_acquire, pool_release, run_lanes, useful_lanes, wanted_lanes
+from ._lanes cimport Plan, lane_fn, plan_lanes, pool_acquire, pool_release, run_lanes, useful_lanes, wanted_lanes
 
 cnp.import_array()
 
@@ -66,6 +66,19 @@ cdef bint compact_serves(Compact *c, int row, int op, int typenum, double order,
     return True
 
 
+cdef bint serves_or_plans(Compact *c, Plan *plan, int tier_op, double size, Py_ssize_t batch, lanes, int row, int op,
+                          int blocked_row, int blocked_op, int typenum, double order, lane_fn fallback,
+                          const void *fallback_op) except -1:
+    """`compact_serves` by the kernels over the batch or those for one matrix; if neither, the plan of LAPACK's lanes.
+
+    One large matrix that is worth all threads of the BLAS is left to LAPACK.
+    """
+    if compact_serves(c, row, op, typenum, order, fallback, fallback_op):
+        return True
+    plan[0] = plan_lanes(tier_op, size, batch, lanes)
+    return not plan.wide and compact_serves(c, blocked_row, blocked_op, typenum, order, fallback, fallback_op)
+
+
 cdef int compact_lane(const void *c_, Py_ssize_t step, char *ws) noexcept nogil:
     """Some packs; the number of slices that failed."""
     cdef const Compact *c = <const Compact *>c_
@@ -102,14 +115,6 @@ cdef int compact_lane(const void *c_, Py_ssize_t step, char *ws) noexcept nogil:
     return failures
 
 
-cdef bint all_uniform(const Compact *c) noexcept:
-    cdef int v
-    for v in range(c.views):
-        if not c.view[v].uniform:
-            return False
-    return True
-
-
 cdef object run_compact(Compact *c, Py_ssize_t batch, size_t fallback_bytes, lanes, int *info):
     """Run `c` on every slice; None, or an int32 array of codes if any slice failed, as run_lanes.
 
@@ -122,6 +127,7 @@ cdef object run_compact(Compact *c, Py_ssize_t batch, size_t fallback_bytes, lan
     """
     cdef Plan plan
     cdef Py_ssize_t packs = (batch + c.width - 1) // c.width, i
+    cdef bint uniform = True
     cdef size_t ws_bytes = max(<size_t>c.entry.workspace(c.m, c.n, c.k, c.flags), fallback_bytes)
     cdef char *own = NULL
     cdef cnp.npy_intp size = batch
@@ -130,8 +136,10 @@ cdef object run_compact(Compact *c, Py_ssize_t batch, size_t fallback_bytes, lan
     plan.wide = False
     plan.lanes = useful_lanes(batch * c.slice_ns, packs, wanted_lanes(lanes))
     c.share = c.width
+    for i in range(c.views):
+        uniform = uniform and c.view[i].uniform
     # A step of a few packs costs less, but each lane must find several.
-    if all_uniform(c):
+    if uniform:
         c.share *= max(1, min(STEP_PACKS, packs // (4 * plan.lanes)))
     if info == NULL:
         own = pool_acquire(batch * sizeof(int))

@@ -11,10 +11,10 @@ from numpy cimport ndarray
 from ._types cimport lapack_t, blas_int, complex64_t, complex128_t
 from ._layout cimport Slices, slices, at, load_slice, batch_size, aligned, empty, real_of
 from ._compact cimport (
-    Compact, add, compact_serves, run_compact, COMPACT_LU, COMPACT_BLOCKED_LU, LG_OP_det, LG_OP_slogdet,
+    Compact, add, run_compact, serves_or_plans, COMPACT_LU, COMPACT_BLOCKED_LU, LG_OP_det, LG_OP_slogdet,
     LG_OP_blocked_det, LG_OP_blocked_slogdet,
 )
-from ._lanes cimport Plan, lane_fn, of_type, plan_lanes, run_lanes, OP_LU
+from ._lanes cimport Plan, lane_fn, of_type, run_lanes, OP_LU
 from ._lapack_solve cimport getrf
 
 cnp.import_array()
@@ -211,10 +211,9 @@ def det(ndarray a, bint split, out, lanes):
                                 <lane_fn>det_lane[complex64_t], <lane_fn>det_lane[complex128_t])
     cdef Py_ssize_t nb = batch_size(&op.a)
     cdef Compact c
-    cdef Plan plan = plan_lanes(OP_LU, op.a.m, nb, lanes)
-    if (compact_serves(&c, COMPACT_LU, LG_OP_slogdet if split else LG_OP_det, t, op.a.m, lane, &op)
-            or not plan.wide and compact_serves(
-                &c, COMPACT_BLOCKED_LU, LG_OP_blocked_slogdet if split else LG_OP_blocked_det, t, op.a.m, lane, &op)):
+    cdef Plan plan
+    if serves_or_plans(&c, &plan, OP_LU, op.a.m, nb, lanes, COMPACT_LU, LG_OP_slogdet if split else LG_OP_det,
+                       COMPACT_BLOCKED_LU, LG_OP_blocked_slogdet if split else LG_OP_blocked_det, t, op.a.m, lane, &op):
         c.n = op.a.m
         add(&c, &op.a)
         add(&c, &op.det)

@@ -5,9 +5,9 @@ from numpy cimport ndarray
 from ._types cimport lapack_t, blas_int, complex64_t, complex128_t
 from ._layout cimport Slices, slices, load_slice, store_slice, fill_nan, all_finite, batch_size, aligned, empty
 from ._compact cimport (
-    Compact, add, compact_serves, run_compact, COMPACT_LU, COMPACT_BLOCKED_LU, LG_OP_inv, LG_OP_blocked_inv,
+    Compact, add, run_compact, serves_or_plans, COMPACT_LU, COMPACT_BLOCKED_LU, LG_OP_inv, LG_OP_blocked_inv,
 )
-from ._lanes cimport Plan, lane_fn, of_type, codes_pointer, plan_lanes, run_lanes, OP_INV
+from ._lanes cimport Plan, lane_fn, of_type, codes_pointer, run_lanes, OP_INV
 from ._lapack_solve cimport getrf, getri
 
 cnp.import_array()
@@ -55,9 +55,9 @@ def inv(ndarray a, out, lanes, info):
                                 <lane_fn>inv_lane[complex64_t], <lane_fn>inv_lane[complex128_t])
     cdef Py_ssize_t nb = batch_size(&op.a)
     cdef Compact c
-    cdef Plan plan = plan_lanes(OP_INV, op.a.m, nb, lanes)
-    if (compact_serves(&c, COMPACT_LU, LG_OP_inv, t, op.a.m, lane, &op)
-            or not plan.wide and compact_serves(&c, COMPACT_BLOCKED_LU, LG_OP_blocked_inv, t, op.a.m, lane, &op)):
+    cdef Plan plan
+    if serves_or_plans(&c, &plan, OP_INV, op.a.m, nb, lanes, COMPACT_LU, LG_OP_inv,
+                       COMPACT_BLOCKED_LU, LG_OP_blocked_inv, t, op.a.m, lane, &op):
         c.n = op.a.m
         add(&c, &op.a)
         add(&c, &op.out)

@@ -9,7 +9,7 @@ from ._layout cimport (
     all_finite, batch_size, aligned, empty, real_of, new,
 )
 from ._compact cimport (
-    Compact, add, compact_serves, run_compact, COMPACT_LU, COMPACT_BLOCKED_LU,
+    Compact, add, run_compact, serves_or_plans, COMPACT_LU, COMPACT_BLOCKED_LU,
     LG_OP_lu, LG_OP_lu_factor, LG_OP_lu_solve, LG_OP_blocked_lu, LG_OP_blocked_lu_factor, LG_OP_blocked_lu_solve,
     LG_CONJ, LG_INDICES, LG_PERMUTE_L, LG_TRANS,
 )
@@ -61,12 +61,11 @@ def lu_factor(ndarray a, out, lanes, info):
                                 <lane_fn>lu_factor_lane[complex64_t], <lane_fn>lu_factor_lane[complex128_t])
     cdef Compact c
     op.a = slices(a, 2, a, 2)
-    cdef double order = sqrt(<double>op.a.m * op.a.n)
     cdef Py_ssize_t nb = batch_size(&op.a)
-    cdef Plan plan = plan_lanes(OP_LU, (<double>op.a.m * op.a.n * min(op.a.m, op.a.n)) ** (1.0 / 3), nb, lanes)
-    cdef bint compact = (
-        compact_serves(&c, COMPACT_LU, LG_OP_lu_factor, t, order, lane, &op)
-        or not plan.wide and compact_serves(&c, COMPACT_BLOCKED_LU, LG_OP_blocked_lu_factor, t, order, lane, &op))
+    cdef Plan plan
+    cdef bint compact = serves_or_plans(
+        &c, &plan, OP_LU, (<double>op.a.m * op.a.n * min(op.a.m, op.a.n)) ** (1.0 / 3), nb, lanes, COMPACT_LU,
+        LG_OP_lu_factor, COMPACT_BLOCKED_LU, LG_OP_blocked_lu_factor, t, sqrt(<double>op.a.m * op.a.n), lane, &op)
     if out is None:
         if compact:     # which leaves them by rows
             lu = empty(a, 0, 0, 0, 0, t)
@@ -178,10 +177,9 @@ def lu(ndarray a, bint permute_l, bint p_indices, out, lanes):
                                 <lane_fn>lu_lane[complex64_t], <lane_fn>lu_lane[complex128_t])
     cdef Py_ssize_t nb = batch_size(&op.a)
     cdef Compact c
-    cdef Plan plan = plan_lanes(OP_LU, (<double>m * n * k) ** (1.0 / 3), nb, lanes)
-    cdef double order = sqrt(<double>m * n)
-    if (compact_serves(&c, COMPACT_LU, LG_OP_lu, t, order, lane, &op)
-            or not plan.wide and compact_serves(&c, COMPACT_BLOCKED_LU, LG_OP_blocked_lu, t, order, lane, &op)):
+    cdef Plan plan
+    if serves_or_plans(&c, &plan, OP_LU, (<double>m * n * k) ** (1.0 / 3), nb, lanes, COMPACT_LU, LG_OP_lu,
+                       COMPACT_BLOCKED_LU, LG_OP_blocked_lu, t, sqrt(<double>m * n), lane, &op):
         c.m = m
         c.n = n
         c.flags = LG_PERMUTE_L if permute_l else LG_INDICES if p_indices else 0
@@ -250,10 +248,11 @@ def lu_solve(ndarray lu, ndarray piv, ndarray b, tuple shape, trans, out, lanes)
     cdef Py_ssize_t nb = batch_size(&op.out), item = cnp.PyArray_ITEMSIZE(lu)
     cdef size_t ws_bytes = lu_workspace(&op.a, item) + aligned(op.b.m * op.b.n * item)
     cdef Compact c
-    cdef Plan plan = plan_lanes(OP_TRIANGULAR, op.a.m, nb, lanes)
-    if op.b.n > 0 and (
-            compact_serves(&c, COMPACT_LU, LG_OP_lu_solve, t, op.a.m, lane, &op)
-            or not plan.wide and compact_serves(&c, COMPACT_BLOCKED_LU, LG_OP_blocked_lu_solve, t, op.a.m, lane, &op)):
+    cdef Plan plan
+    if op.b.n == 0:
+        plan = plan_lanes(OP_TRIANGULAR, op.a.m, nb, lanes)
+    elif serves_or_plans(&c, &plan, OP_TRIANGULAR, op.a.m, nb, lanes, COMPACT_LU, LG_OP_lu_solve,
+                         COMPACT_BLOCKED_LU, LG_OP_blocked_lu_solve, t, op.a.m, lane, &op):
         c.n = op.a.m
         c.k = op.b.n
         c.flags = 0 if op.trans == b'N' else LG_TRANS if op.trans == b'T' else LG_TRANS | LG_CONJ

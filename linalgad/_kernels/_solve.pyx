@@ -13,7 +13,7 @@ from ._layout cimport (
     conj_all, new,
 )
 from ._compact cimport (
-    Compact, add, compact_serves, run_compact, COMPACT_LU, COMPACT_BLOCKED_LU, LG_OP_solve, LG_OP_blocked_solve,
+    Compact, add, run_compact, serves_or_plans, COMPACT_LU, COMPACT_BLOCKED_LU, LG_OP_solve, LG_OP_blocked_solve,
 )
 from ._lanes cimport Plan, lane_fn, of_type, codes_pointer, plan_lanes, run_lanes, OP_CHOLESKY, OP_SOLVE, OP_TRIANGULAR
 from ._by_rows cimport MANY, lu_solve_rows
@@ -183,10 +183,11 @@ def solve(ndarray a, ndarray b, tuple shape, int structure, bint lower, out, lan
     cdef Compact c
     cdef int row = (OP_CHOLESKY if op.structure == POSITIVE else
                     OP_TRIANGULAR if op.structure >= DIAGONAL else OP_SOLVE)
-    cdef Plan plan = plan_lanes(row, op.a.m, nb, lanes)
-    if op.structure == GENERAL and op.b.n > 0 and (
-            compact_serves(&c, COMPACT_LU, LG_OP_solve, t, op.a.m, lane, &op)
-            or not plan.wide and compact_serves(&c, COMPACT_BLOCKED_LU, LG_OP_blocked_solve, t, op.a.m, lane, &op)):
+    cdef Plan plan
+    if op.structure != GENERAL or op.b.n == 0:
+        plan = plan_lanes(row, op.a.m, nb, lanes)
+    elif serves_or_plans(&c, &plan, row, op.a.m, nb, lanes, COMPACT_LU, LG_OP_solve,
+                         COMPACT_BLOCKED_LU, LG_OP_blocked_solve, t, op.a.m, lane, &op):
         c.n = op.a.m
         c.k = op.b.n
         add(&c, &op.a)

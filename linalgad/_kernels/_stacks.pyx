@@ -287,10 +287,17 @@ def row_order(ndarray piv, Py_ssize_t m, lanes):
 
 
 # ---------------------------------------------------------------- magnitudes of real matrices
+cdef inline lapack_t larger(lapack_t x, lapack_t y) noexcept nogil:
+    """The larger of two real numbers, NaN if one is, as np.maximum."""
+    if lapack_t is float or lapack_t is double:
+        return x if x >= y or x != x else y
+    else:
+        return x
+
+
 cdef inline lapack_t top_of(Py_ssize_t count, const lapack_t *x) noexcept nogil:
     """The largest modulus of real numbers; several at a time, as the maximum of two waits for the one before."""
     cdef lapack_t tops[8]
-    cdef lapack_t size
     cdef Py_ssize_t i
     cdef int l
     for l in range(8):
@@ -298,13 +305,11 @@ cdef inline lapack_t top_of(Py_ssize_t count, const lapack_t *x) noexcept nogil:
     if lapack_t is float or lapack_t is double:
         for i in range(0, count - 7, 8):
             for l in range(8):
-                size = <lapack_t>fabs(x[i + l])
-                tops[l] = tops[l] if tops[l] > size else size
+                tops[l] = larger[lapack_t](tops[l], <lapack_t>fabs(x[i + l]))
         for i in range(count - count % 8, count):
-            size = <lapack_t>fabs(x[i])
-            tops[0] = tops[0] if tops[0] > size else size
+            tops[0] = larger[lapack_t](tops[0], <lapack_t>fabs(x[i]))
         for l in range(1, 8):
-            tops[0] = tops[0] if tops[0] > tops[l] else tops[l]
+            tops[0] = larger[lapack_t](tops[0], tops[l])
     return tops[0]
 
 
@@ -334,14 +339,12 @@ cdef int columns_lane(const void *op_, Py_ssize_t slice, lapack_t *ws) noexcept 
     cdef const char *p = at(&op.x, slice)
     cdef lapack_t *top = <lapack_t *>at(&op.out, slice)
     cdef lapack_t *row = ws
-    cdef lapack_t size
     memset(top, 0, n * sizeof(lapack_t))
     if lapack_t is float or lapack_t is double:
         for i in range(op.x.m):
             copy_row[lapack_t](&op.x, p, i, 0, n, row)
             for j in range(n):
-                size = <lapack_t>fabs(row[j])
-                top[j] = size if size > top[j] else top[j]
+                top[j] = larger[lapack_t](top[j], <lapack_t>fabs(row[j]))
     return 0
 
 

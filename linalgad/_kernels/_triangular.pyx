@@ -12,12 +12,12 @@ from ._layout cimport (
     all_finite, zero_on_diagonal, batch_size, aligned, conj_all, new,
 )
 from ._compact cimport (
-    Compact, add, compact_serves, lg_call, lg_entry, run_compact, COMPACT_TRIANGULAR, LG_OP_solve_triangular,
+    Compact, add, compact_serves, lg_entry, run_compact, COMPACT_TRIANGULAR, LG_OP_solve_triangular,
     LG_CONJ, LG_TRANS, LG_UNIT, LG_UPPER,
 )
 from ._lanes cimport lane_fn, of_type, codes_pointer, plan_lanes, run_lanes, OP_TRIANGULAR
 from ._lapack_solve cimport trtrs
-from ._by_rows cimport BLOCK, MANY, rows_kernel, trsm_right
+from ._by_rows cimport BLOCK, MANY, rows_kernel, run_block, trsm_right
 
 cnp.import_array()
 
@@ -38,8 +38,6 @@ cdef inline bint solve_in_place(const TriangularOp *op, Py_ssize_t i, lapack_t *
     """Whether the kernel of one block solved slice i, from rows of b to rows of the result."""
     cdef const lg_entry *kernel = rows_kernel[lapack_t](a)
     cdef Py_ssize_t item = sizeof(lapack_t)
-    cdef lg_call call
-    cdef int info = 0
     if kernel == NULL or (not op.unit and zero_on_diagonal[lapack_t](a, op.a.m, ld) != 0):
         return False
     if <char *>a == at(&op.out, i):     # which is written before all of the matrix is read
@@ -47,23 +45,10 @@ cdef inline bint solve_in_place(const TriangularOp *op, Py_ssize_t i, lapack_t *
         a = ws
         by_rows = True
         ld = max(op.a.m, 1)
-    call.m = call.count = 1
-    call.n = op.a.m
-    call.k = op.b.n
-    call.flags = ((0 if op.lower else LG_UPPER) | (LG_UNIT if op.unit else 0) | (LG_TRANS if op.trans != 0 else 0)
-                  | (LG_CONJ if op.trans == 2 else 0))
-    call.info = &info
-    call.ws = NULL
-    call.x[0].list = call.x[1].list = call.x[2].list = NULL
-    call.x[0].base = <char *>a
-    call.x[0].rs = ld * item if by_rows else item
-    call.x[0].cs = item if by_rows else ld * item
-    call.x[1].base = at(&op.b, i)
-    call.x[1].rs = op.b.rs
-    call.x[2].base = at(&op.out, i)
-    call.x[2].rs = op.out.rs
-    call.x[1].cs = call.x[2].cs = item
-    kernel.run(&call)
+    cdef int flags = ((0 if op.lower else LG_UPPER) | (LG_UNIT if op.unit else 0) | (LG_TRANS if op.trans != 0 else 0)
+                      | (LG_CONJ if op.trans == 2 else 0))
+    run_block[lapack_t](kernel, flags, op.a.m, op.b.n, a, ld * item if by_rows else item,
+                        item if by_rows else ld * item, at(&op.b, i), op.b.rs, at(&op.out, i), op.out.rs)
     return True
 
 

@@ -32,8 +32,7 @@ def in_blocks(rule, call, cotangents, needs):
         return rule(call, cotangents, needs)
     workers = call.kw.get("lanes") or get_lanes()
     work = _Work(rule, call, cotangents, needs, batch)
-    starts = range(0, slices, block)
-    parts = [slice(start, start + block) for start in starts]
+    parts = [slice(start, start + block) for start in range(0, slices, block)]
     if workers > 1:
         with ThreadPoolExecutor(min(workers, len(parts))) as pool:
             infos = list(pool.map(work, parts))

@@ -69,6 +69,12 @@ def test_of_equal_pivots_the_first_wins(dtype, blocked_tier):
     assert la.lu_factor(a).piv[0] == 7
 
 
+def test_nan_is_the_largest_pivot(dtype, blocked_tier, rng):
+    a = normal(rng, (20, 20), dtype)
+    a[12, 0] = np.nan
+    assert la.lu_factor(a).piv[0] == 12
+
+
 @pytest.mark.parametrize("n", [3, 16, 21, 40])
 @pytest.mark.parametrize("nrhs", [1, 2, 4, 5, 9, 33])
 @pytest.mark.parametrize("trans", [0, 1, 2])
@@ -193,6 +199,16 @@ def test_first_pivot_that_is_not_positive(n, dtype, blocked_tier, rng):
     a[1, n - 1, n - 1] = -1
     a[2, n // 2, n // 2] = 0
     assert la.cholesky_ex(a).info.tolist() == [0, n, n // 2 + 1]
+
+
+def test_rows_of_extreme_scale(dtype, blocked_tier, rng):
+    """Multipliers that vanish although their products count: such a matrix must reach the lane that scales."""
+    a = normal(rng, (2, 20, 20), dtype)
+    e = np.where(np.arange(20) % 2, 1, -1) * int(0.6 * np.finfo(dtype).maxexp)
+    scaled = a * np.ldexp(a.real.dtype.type(1), e)[:, None]
+    assert distance(la.det(scaled), la.det(a)) <= rounding(dtype, 20, 100)
+    for found, true in zip(la.slogdet(scaled), la.slogdet(a), strict=True):
+        assert distance(found, true) <= rounding(dtype, 20, 100)
 
 
 def test_bad_pivots_are_reported(blocked_tier):

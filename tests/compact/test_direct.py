@@ -13,11 +13,10 @@ from _measure import (
 )
 from _tols import rounding
 from compact._ops import OPS
-from compact._tiers import WIDTH, WITH_LAPACK
+from compact._tiers import BATCHES, ORDERS, WIDTH, WITH_LAPACK
 
 import linalgad as la
 
-ORDERS = [*range(1, 34), 48]
 KINDS = ("clustered", "degenerate", "graded", "huge", "tiny")
 
 op = pytest.mark.parametrize("op", OPS, ids=str)
@@ -48,7 +47,7 @@ def test_singular(op, kind, dtype, tier, rng):
 
 
 @op
-@pytest.mark.parametrize("batch", [0, 1, 2, 3, 4, 5, 7, 8, 9, WIDTH - 1, WIDTH, WIDTH + 1, 2 * WIDTH + 3])
+@pytest.mark.parametrize("batch", BATCHES)
 def test_batch_sizes(op, batch, dtype, tier, rng):
     args = op.make(rng, (batch,), 6, dtype, "separated")
     outs = op.call(*args)

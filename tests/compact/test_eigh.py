@@ -12,12 +12,9 @@ from _measure import (
     residual_ratio,
 )
 from _tols import RESIDUAL, eps, rounding
-from compact._tiers import WIDTH, WITH_LAPACK
+from compact._tiers import BATCHES, ORDERS, WIDTH, WITH_LAPACK
 
 import linalgad as la
-
-ORDERS = [*range(1, 34), 48]
-BATCHES = [0, 1, 2, 3, 4, 5, 7, 8, 9, WIDTH - 1, WIDTH, WIDTH + 1]
 
 
 def _ratios(a, w, v):

@@ -13,14 +13,12 @@ from _measure import (
     residual_ratio,
 )
 from _tols import RESIDUAL, eps, rounding
-from compact._tiers import WIDTH, WITH_LAPACK
+from compact._tiers import BATCHES, ORDERS, WIDTH, WITH_LAPACK
 
 import linalgad as la
 
-ORDERS = [*range(1, 34), 48]
 TALL = [(2, 1), (5, 3), (9, 8), (32, 4), (64, 8), (100, 3), (40, 33)]
 SHAPES = [(n, n) for n in (1, 2, 3, 4, 5, 8, 13, 20, 32)] + [(7, 4), (4, 7), (20, 5), (5, 20)]
-BATCHES = [0, 1, 2, 3, 4, 5, 7, 8, 9, WIDTH - 1, WIDTH, WIDTH + 1]
 
 
 def _ratios(a, u, s, vh):

@@ -201,3 +201,13 @@ def test_magnitudes(layout, shape, dtype, rng):
     x = layout(normal(rng, shape, dtype))
     assert np.array_equal(xp.max_magnitude(x, axis=(-2, -1)), np.max(np.abs(x), (-2, -1), keepdims=True, initial=0))
     assert np.array_equal(xp.max_magnitude(x, axis=-2), np.max(np.abs(x), -2, keepdims=True, initial=0))
+
+
+@pytest.mark.parametrize("where", [0, 5, 8, 18])
+def test_magnitudes_keep_nan(where, dtype, rng):
+    """One entry of the middle matrix is NaN, wherever the run over it has come to."""
+    x = normal(rng, (3, 19, 19), dtype)
+    x[1, where, where] = np.nan
+    assert np.isnan(xp.max_magnitude(x, axis=(-2, -1))).ravel().tolist() == [False, True, False]
+    found = np.isnan(xp.max_magnitude(x, axis=-2))[:, 0]
+    assert np.argwhere(found).tolist() == [[1, where]]
