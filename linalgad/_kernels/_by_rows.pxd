@@ -1,4 +1,4 @@
-"""Triangular and LU solves with the right-hand sides by rows, from the right.
+"""Triangular and LU solves with many right-hand sides: by rows from the right, by columns from the left.
 
 Row-major right-hand sides are B^T to BLAS, and op(A) X = B is X^T op(A)^T = B^T: nothing is transposed. Blocks of
 the matrix are solved by the kernel of the compact tier, which takes neighbouring right-hand sides at a time, and
@@ -22,8 +22,9 @@ cdef inline const lg_entry *rows_kernel(const lapack_t *tag) noexcept nogil:
 
 
 cdef inline void run_block(const lg_entry *kernel, int flags, Py_ssize_t n, Py_ssize_t k, lapack_t *a, Py_ssize_t rs,
-                           Py_ssize_t cs, char *b, Py_ssize_t b_rs, char *x, Py_ssize_t x_rs) noexcept nogil:
-    """X = op(A)^-1 B by `kernel` for n x n A and rows of k neighbours in B and X; strides are in bytes."""
+                           Py_ssize_t cs, char *b, Py_ssize_t b_rs, Py_ssize_t b_cs, char *x, Py_ssize_t x_rs,
+                           Py_ssize_t x_cs) noexcept nogil:
+    """X = op(A)^-1 B by `kernel` for n x n A and k right-hand sides; strides are in bytes."""
     cdef lg_call call
     cdef int info = 0
     call.m = call.count = 1
@@ -38,16 +39,16 @@ cdef inline void run_block(const lg_entry *kernel, int flags, Py_ssize_t n, Py_s
     call.x[0].cs = cs
     call.x[1].base = b
     call.x[1].rs = b_rs
+    call.x[1].cs = b_cs
     call.x[2].base = x
     call.x[2].rs = x_rs
-    call.x[1].cs = call.x[2].cs = sizeof(lapack_t)
+    call.x[2].cs = x_cs
     kernel.run(&call)
 
 
-cdef inline void subtract_product(char transb, blas_int m, blas_int n, blas_int k, lapack_t *a, blas_int lda,
+cdef inline void subtract_product(char transa, char transb, blas_int m, blas_int n, blas_int k, lapack_t *a, blas_int lda,
                                   lapack_t *b, blas_int ldb, lapack_t *c, blas_int ldc) noexcept nogil:
-    """C := C - A op(B)."""
-    cdef char transa = b'N'
+    """C := C - op(A) op(B)."""
     cdef lapack_t one = 1, minus = -1
     if lapack_t is float:
         blas.sgemm(&transa, &transb, &m, &n, &k, &minus, a, &lda, b, &ldb, &one, c, &ldc)
@@ -75,10 +76,10 @@ cdef inline void trsm_right_blocks(const lg_entry *kernel, char uplo, char trans
         done = start if lower else n - first
         if done > 0:
             subtract_product[lapack_t](
-                trans, m, size, done, b + first * ldb, ldb,
+                b'N', trans, m, size, done, b + first * ldb, ldb,
                 a + (first + start * lda if trans == b'N' else start + first * lda), lda, b + start * ldb, ldb)
-        run_block[lapack_t](kernel, flags, size, m, a + start * (lda + 1), item, lda * item,
-                            <char *>(b + start * ldb), ldb * item, <char *>(b + start * ldb), ldb * item)
+        run_block[lapack_t](kernel, flags, size, m, a + start * (lda + 1), item, lda * item, <char *>(b + start * ldb),
+                            ldb * item, item, <char *>(b + start * ldb), ldb * item, item)
 
 
 cdef inline void trsm_right(char uplo, char trans, char diag, blas_int m, blas_int n, lapack_t *a, blas_int lda,
@@ -98,6 +99,39 @@ cdef inline void trsm_right(char uplo, char trans, char diag, blas_int m, blas_i
         blas.ctrsm(&side, &uplo, &trans, &diag, &m, &n, &one, a, &lda, b, &ldb)
     else:
         blas.ztrsm(&side, &uplo, &trans, &diag, &m, &n, &one, a, &lda, b, &ldb)
+
+
+cdef inline void trsm_left(char uplo, char trans, char diag, blas_int n, blas_int k, lapack_t *a, blas_int lda,
+                           lapack_t *b, blas_int ldb) noexcept nogil:
+    """B := op(A)^-1 B for triangular A without a zero on its diagonal and B by columns, in blocks as `trsm_right`."""
+    cdef char side = b'L'
+    cdef lapack_t one = 1
+    cdef const lg_entry *kernel = rows_kernel[lapack_t](b)
+    cdef bint lower = (uplo == b'L') == (trans == b'N')         # of op(A)
+    cdef Py_ssize_t blocks = (n + BLOCK - 1) // BLOCK, step, start, size, first, done
+    cdef Py_ssize_t item = sizeof(lapack_t)
+    cdef int flags = ((0 if uplo == b'L' else LG_UPPER) | (LG_TRANS if trans != b'N' else 0)
+                      | (LG_CONJ if trans == b'C' else 0) | (LG_UNIT if diag == b'U' else 0))
+    if kernel != NULL:
+        for step in range(blocks):
+            start = (step if lower else blocks - 1 - step) * BLOCK
+            size = min(BLOCK, n - start)
+            first = 0 if lower else start + size
+            done = start if lower else n - first
+            if done > 0:
+                subtract_product[lapack_t](
+                    trans, b'N', size, k, done, a + (start + first * lda if trans == b'N' else first + start * lda), lda,
+                    b + first, ldb, b + start, ldb)
+            run_block[lapack_t](kernel, flags, size, k, a + start * (lda + 1), item, lda * item, <char *>(b + start),
+                                item, ldb * item, <char *>(b + start), item, ldb * item)
+    elif lapack_t is float:
+        blas.strsm(&side, &uplo, &trans, &diag, &n, &k, &one, a, &lda, b, &ldb)
+    elif lapack_t is double:
+        blas.dtrsm(&side, &uplo, &trans, &diag, &n, &k, &one, a, &lda, b, &ldb)
+    elif lapack_t is complex64_t:
+        blas.ctrsm(&side, &uplo, &trans, &diag, &n, &k, &one, a, &lda, b, &ldb)
+    else:
+        blas.ztrsm(&side, &uplo, &trans, &diag, &n, &k, &one, a, &lda, b, &ldb)
 
 
 cdef inline void swap_rows(Py_ssize_t r, Py_ssize_t q, Py_ssize_t k, lapack_t *x) noexcept nogil:

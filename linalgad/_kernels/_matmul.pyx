@@ -9,7 +9,7 @@ cimport scipy.linalg.cython_blas as blas
 from numpy cimport ndarray
 
 from ._types cimport lapack_t, blas_int, complex64_t, complex128_t
-from ._layout cimport Slices, slices, load_slice, operand, batch_size, aligned, conj_all, new, at
+from ._layout cimport slices, load_slice, operand, batch_size, aligned, conj, conj_all, new, at, Slices
 from ._compact cimport Compact, add, compact_serves, run_compact, COMPACT_MATMUL, LG_OP_matmul, LG_CONJ, LG_CONJ_B
 from ._lanes cimport lane_fn, of_type, plan_lanes, run_lanes, OP_MATMUL
 
@@ -19,16 +19,11 @@ cnp.import_array()
 cdef enum:
     FEW = 16            # rows of x below which a copy of y costs more than it saves
     SMALL = 100         # order of y up to which it saves anything
+    PANEL = 32          # rows of a product of which only a triangle is formed, or with a triangle
+    THIN = 4            # terms of a sum up to which a call of BLAS costs more than the sum
 
 
-cdef struct MatmulOp:
-    Slices x, y, out
-    bint conj_x, conj_y
-    int triangle        # what is kept of the product: -1 the lower triangle, 1 the upper one, 0 all
-    Py_ssize_t k        # from which diagonal
-
-
-cdef inline size_t matmul_workspace(const MatmulOp *op, size_t item) noexcept nogil:
+cdef size_t matmul_workspace(const MatmulOp *op, size_t item) noexcept nogil:
     """Bytes of one lane: x | y."""
     return aligned(op.x.m * op.x.n * item) + aligned(op.y.m * op.y.n * item)
 
@@ -45,6 +40,20 @@ cdef inline void gemm(char transa, char transb, blas_int m, blas_int n, blas_int
         blas.cgemm(&transa, &transb, &m, &n, &k, &one, <complex64_t *>a, &lda, <complex64_t *>b, &ldb, &zero, c, &ldc)
     else:
         blas.zgemm(&transa, &transb, &m, &n, &k, &one, <complex128_t *>a, &lda, <complex128_t *>b, &ldb, &zero, c, &ldc)
+
+
+cdef inline void gemv(char trans, blas_int m, blas_int n, const lapack_t *a, blas_int lda, const lapack_t *x, blas_int incx,
+                      lapack_t *y, blas_int incy) noexcept nogil:
+    """y := op(A) x for m x n A."""
+    cdef lapack_t one = 1, zero = 0
+    if lapack_t is float:
+        blas.sgemv(&trans, &m, &n, &one, <float *>a, &lda, <float *>x, &incx, &zero, y, &incy)
+    elif lapack_t is double:
+        blas.dgemv(&trans, &m, &n, &one, <double *>a, &lda, <double *>x, &incx, &zero, y, &incy)
+    elif lapack_t is complex64_t:
+        blas.cgemv(&trans, &m, &n, &one, <complex64_t *>a, &lda, <complex64_t *>x, &incx, &zero, y, &incy)
+    else:
+        blas.zgemv(&trans, &m, &n, &one, <complex128_t *>a, &lda, <complex128_t *>x, &incx, &zero, y, &incy)
 
 
 cdef inline const lapack_t *factor(const Slices *s, Py_ssize_t i, bint conjugate, bint rows, lapack_t *buffer,
@@ -64,41 +73,110 @@ cdef inline const lapack_t *factor(const Slices *s, Py_ssize_t i, bint conjugate
     return p
 
 
+cdef inline void columns_of(const MatmulOp *op, Py_ssize_t i, Py_ssize_t count, Py_ssize_t *first,
+                            Py_ssize_t *end) noexcept nogil:
+    """Columns of which a panel of `count` rows from row i on has some in the triangle."""
+    cdef Py_ssize_t n = op.y.n
+    first[0] = min(max(i + op.k, 0), n) if op.triangle > 0 else 0
+    end[0] = min(max(i + count + op.k, 0), n) if op.triangle < 0 else n
+
+
+cdef inline void add_row(bint conjugate, lapack_t f, const lapack_t *y, Py_ssize_t n, bint fresh,
+                         lapack_t *c) noexcept nogil:
+    """c := f y, or c + f y, for rows of n numbers; y or its conjugate."""
+    cdef Py_ssize_t j
+    if conjugate and lapack_t is not float and lapack_t is not double:
+        for j in range(n):
+            c[j] = f * conj[lapack_t](y[j]) if fresh else c[j] + f * conj[lapack_t](y[j])
+    elif fresh:
+        for j in range(n):
+            c[j] = f * y[j]
+    else:
+        for j in range(n):
+            c[j] = c[j] + f * y[j]
+
+
+cdef inline void thin_product(const MatmulOp *op, Py_ssize_t i, lapack_t *ws) noexcept nogil:
+    """A product of few terms, row by row."""
+    cdef Py_ssize_t m = op.x.m, n = op.y.n, r, p, first, end, ld = op.out.rs // <Py_ssize_t>sizeof(lapack_t)
+    cdef const char *x = at(&op.x, i)
+    cdef lapack_t *y = <lapack_t *>(<char *>ws + aligned(m * op.x.n * sizeof(lapack_t)))
+    cdef lapack_t *c = <lapack_t *>at(&op.out, i)
+    cdef lapack_t f
+    load_slice[lapack_t](&op.y, i, y)
+    for r in range(m):
+        columns_of(op, r, 1, &first, &end)
+        for p in range(op.x.n):
+            f = (<const lapack_t *>(x + r * op.x.rs + p * op.x.cs))[0]
+            if op.conj_x:
+                f = conj[lapack_t](f)
+            add_row[lapack_t](op.conj_y, f, y + p * n + first, end - first, p == 0, c + r * ld + first)
+
+
 cdef int matmul_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcept nogil:
     cdef const MatmulOp *op = <const MatmulOp *>op_
-    cdef Py_ssize_t m = op.x.m, k = op.x.n, n = op.y.n
+    cdef Py_ssize_t m = op.x.m, k = op.x.n, n = op.y.n, row, count, first, end, skip, panel
+    cdef Py_ssize_t ld = op.out.rs // <Py_ssize_t>sizeof(lapack_t)
     cdef lapack_t *second = <lapack_t *>(<char *>ws + aligned(m * k * sizeof(lapack_t)))
     cdef lapack_t *c = <lapack_t *>at(&op.out, i)
     cdef char tx, ty
     cdef blas_int ldx, ldy
-    if k == 0:
-        memset(c, 0, m * n * sizeof(lapack_t))
+    if k <= THIN and not op.upper:
+        if k == 0:
+            clear_rows[lapack_t](m, n, c, ld)
+        thin_product[lapack_t](op, i, ws)
+        clear_rest[lapack_t](op, c, ld)
         return 0
     # The kernels of OpenBLAS for small matrices are slow where the left factor, here y, is transposed.
     cdef bint rows = m >= FEW and n * k <= SMALL * SMALL
     cdef const lapack_t *x = factor[lapack_t](&op.x, i, op.conj_x, False, ws, &tx, &ldx)
-    cdef const lapack_t *y = factor[lapack_t](&op.y, i, op.conj_y, rows, second, &ty, &ldy)
-    gemm[lapack_t](ty, tx, n, m, k, y, ldy, x, ldx, c, n)
-    if op.triangle != 0:
-        clear_rest[lapack_t](op.triangle, op.k, m, n, c)
+    cdef const lapack_t *y = factor[lapack_t](&op.y, i, op.conj_y, rows or n <= THIN, second, &ty, &ldy)
+    if n <= THIN and op.triangle == 0 and not op.upper and tx != b'C':
+        for row in range(n):
+            if tx == b'N':
+                gemv[lapack_t](b'T', k, m, x, ldx, y + row, ldy, c + row, ld)
+            else:
+                gemv[lapack_t](b'N', m, k, x, ldx, y + row, ldy, c + row, ld)
+        return 0
+    panel = PANEL if op.triangle != 0 or op.upper else m
+    row = 0
+    while row < m:
+        count = min(panel, m - row)
+        columns_of(op, row, count, &first, &end)
+        skip = min(row, k) if op.upper else 0
+        if skip < k and first < end:
+            gemm[lapack_t](ty, tx, end - first, count, k - skip,
+                           y + (first + skip * ldy if ty == b'N' else first * ldy + skip), ldy,
+                           x + (row * ldx + skip if tx == b'N' else row + skip * ldx), ldx, c + row * ld + first, ld)
+        elif first < end:
+            clear_rows[lapack_t](count, n, c + row * ld, ld)
+        row += count
+    clear_rest[lapack_t](op, c, ld)
     return 0
 
 
-cdef inline void clear_rest(int triangle, Py_ssize_t k, Py_ssize_t m, Py_ssize_t n, lapack_t *c) noexcept nogil:
-    """Zeros beside the triangle of a product that is still in the cache."""
-    cdef Py_ssize_t i, edge
+cdef inline void clear_rows(Py_ssize_t m, Py_ssize_t n, lapack_t *c, Py_ssize_t ld) noexcept nogil:
+    cdef Py_ssize_t i
     for i in range(m):
-        if triangle < 0:
-            edge = min(max(i + k + 1, 0), n)
-            memset(c + i * n + edge, 0, (n - edge) * sizeof(lapack_t))
-        else:
-            memset(c + i * n, 0, min(max(i + k, 0), n) * sizeof(lapack_t))
+        memset(c + i * ld, 0, n * sizeof(lapack_t))
 
 
-def matmul(ndarray x, ndarray y, tuple shape, bint conj_x, bint conj_y, int triangle, Py_ssize_t k, lanes):
+cdef inline void clear_rest(const MatmulOp *op, lapack_t *c, Py_ssize_t ld) noexcept nogil:
+    """Zeros beside the triangle of a product that is still in the cache."""
+    cdef Py_ssize_t i, first, end
+    if op.triangle == 0:
+        return
+    for i in range(op.x.m):
+        columns_of(op, i, 1, &first, &end)
+        memset(c + i * ld, 0, first * sizeof(lapack_t))
+        memset(c + i * ld + end, 0, (op.y.n - end) * sizeof(lapack_t))
+
+
+def matmul(ndarray x, ndarray y, tuple shape, bint conj_x, bint conj_y, int triangle, Py_ssize_t k, bint upper, lanes):
     """x @ y of a kernel dtype, as a new array of the broadcast `shape`; either factor may be conjugated first.
 
     With `triangle` -1 or 1 the other entries than those below or above the diagonal `k`, itself included, are zero.
+    With `upper` x is upper triangular, and its zeros are not multiplied.
     """
     cdef MatmulOp op
     cdef int t = cnp.PyArray_TYPE(x)
@@ -111,6 +189,7 @@ def matmul(ndarray x, ndarray y, tuple shape, bint conj_x, bint conj_y, int tria
     op.out = slices(out, 2, out, 2)
     op.triangle = triangle
     op.k = k
+    op.upper = upper
     op.conj_x = complex_ and conj_x
     op.conj_y = complex_ and conj_y
     cdef lane_fn lane = of_type(t, <lane_fn>matmul_lane[float], <lane_fn>matmul_lane[double],
@@ -119,7 +198,7 @@ def matmul(ndarray x, ndarray y, tuple shape, bint conj_x, bint conj_y, int tria
     cdef double order = (<double>op.x.m * op.x.n * op.y.n) ** (1.0 / 3)
     cdef size_t ws_bytes = matmul_workspace(&op, cnp.PyArray_ITEMSIZE(x))
     cdef Compact c
-    if op.x.n > 0 and triangle == 0 and compact_serves(&c, COMPACT_MATMUL, LG_OP_matmul, t, order, lane, &op):
+    if op.x.n > 0 and triangle == 0 and not upper and compact_serves(&c, COMPACT_MATMUL, LG_OP_matmul, t, order, lane, &op):
         c.m = op.x.m
         c.n = op.y.n
         c.k = op.x.n

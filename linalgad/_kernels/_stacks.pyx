@@ -13,26 +13,6 @@ from ._lanes cimport Plan, lane_fn, of_type, plan_lanes, run_lanes, OP_COPY
 
 cnp.import_array()
 
-# What becomes of the main diagonal of a lower triangle.
-cdef enum Diagonal:
-    KEPT
-    HALVED              # half the real part
-    ONES
-
-# What becomes of an entry below the diagonal and of its mirror image, by the sum and the difference of the two.
-cdef enum Reflection:
-    HERMITIAN           # both halves of x + x^H
-    SKEW                # both halves of x - x^H
-    TWIST               # x below, -x^H above
-    UNTWIST             # x - x^H below, zero above
-
-
-cdef struct PassOp:
-    Slices x, out, rows
-    int kind            # a Diagonal, a Reflection, or for rows 1 to put them
-    Py_ssize_t k
-
-
 cdef inline Plan passes(const PassOp *op, lanes) except *:
     """Lanes of a pass: it costs about as much as a copy."""
     return plan_lanes(OP_COPY, (<double>op.x.m * op.x.n) ** 0.5, batch_size(&op.out), lanes)

@@ -8,7 +8,7 @@ from numpy cimport ndarray
 
 from ._types cimport lapack_t, blas_int, complex64_t, complex128_t
 from ._layout cimport (
-    Slices, slices, at, load_slice, load_slice_t, store_slice, store_slice_t, operand, fill_nan, clear_triangle,
+    Slices, slices, at, load, load_slice, load_slice_t, store_slice, store_slice_t, operand, fill_nan, clear_triangle,
     all_finite, zero_on_diagonal, batch_size, aligned, conj_all, new,
 )
 from ._compact cimport (
@@ -17,18 +17,12 @@ from ._compact cimport (
 )
 from ._lanes cimport lane_fn, of_type, codes_pointer, plan_lanes, run_lanes, OP_TRIANGULAR
 from ._lapack_solve cimport trtrs
-from ._by_rows cimport BLOCK, MANY, rows_kernel, run_block, trsm_right
+from ._by_rows cimport BLOCK, MANY, rows_kernel, run_block, trsm_left, trsm_right
 
 cnp.import_array()
 
 
-cdef struct TriangularOp:
-    Slices a, b, out
-    bint lower, unit
-    int trans           # 0: a, 1: a^T, 2: a^H
-
-
-cdef inline size_t triangular_workspace(const TriangularOp *op, size_t item) noexcept nogil:
+cdef size_t triangular_workspace(const TriangularOp *op, size_t item) noexcept nogil:
     """Bytes of one lane: a | b."""
     return aligned(op.a.m * op.a.m * item) + aligned(op.a.m * op.b.n * item)
 
@@ -48,7 +42,7 @@ cdef inline bint solve_in_place(const TriangularOp *op, Py_ssize_t i, lapack_t *
     cdef int flags = ((0 if op.lower else LG_UPPER) | (LG_UNIT if op.unit else 0) | (LG_TRANS if op.trans != 0 else 0)
                       | (LG_CONJ if op.trans == 2 else 0))
     run_block[lapack_t](kernel, flags, op.a.m, op.b.n, a, ld * item if by_rows else item,
-                        item if by_rows else ld * item, at(&op.b, i), op.b.rs, at(&op.out, i), op.out.rs)
+                        item if by_rows else ld * item, at(&op.b, i), op.b.rs, item, at(&op.out, i), op.out.rs, item)
     return True
 
 
@@ -99,6 +93,30 @@ cdef int solve_triangular_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noex
         store_slice[lapack_t](&op.out, i, x)
     else:
         store_slice_t[lapack_t](&op.out, i, x)
+    return 0
+
+
+cdef int solve_columns_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcept nogil:
+    cdef const TriangularOp *op = <const TriangularOp *>op_
+    cdef Py_ssize_t n = op.a.m, k = op.b.n, j, ldx = op.out.cs // <Py_ssize_t>sizeof(lapack_t)
+    cdef lapack_t *x = <lapack_t *>at(&op.out, i)
+    cdef const char *b = at(&op.b, i)
+    cdef bint by_rows
+    cdef blas_int ld
+    cdef lapack_t *a = operand[lapack_t](&op.a, i, ws, &by_rows, &ld)
+    if not op.unit and zero_on_diagonal[lapack_t](a, n, ld) != 0:
+        return zero_on_diagonal[lapack_t](a, n, ld)
+    # The conjugate of what is stored has no name in BLAS: the system of the conjugates is solved.
+    cdef bint plain = (op.trans == 0) != by_rows, conjugate = op.trans == 2 and plain
+    for j in range(k):
+        load[lapack_t](b + j * op.b.cs, op.b.rs, op.b.rs, n, 1, x + j * ldx)
+        if conjugate:
+            conj_all[lapack_t](x + j * ldx, n)
+    trsm_left[lapack_t](b'L' if op.lower != by_rows else b'U', b'N' if plain else b'T' if op.trans < 2 else b'C',
+                        b'U' if op.unit else b'N', n, k, a, ld, x, ldx)
+    if conjugate:
+        for j in range(k):
+            conj_all[lapack_t](x + j * ldx, n)
     return 0
 
 

@@ -4,6 +4,7 @@ import numpy as np
 from . import _xp as xp
 from ._dual import Dual, base, join, level_of, primal_of, tangent_of
 from ._policy import NotDifferentiableError, Options, judge
+from ._program import serves
 from ._slices import in_blocks
 from ._table import Call, lookup
 
@@ -147,7 +148,7 @@ class Pullback:
         record, call = self._record, self._call
         cts = _cotangents(record, call.outputs, cotangents)
         needs = tuple(p in self._wanted and i in record.inexact for i, p in enumerate(self._places))
-        run = in_blocks if record.sliced else _whole
+        run = _whole if not record.sliced or record.programmed and serves(call.args[0]) else in_blocks
         grads, self.info = run(record.vjp, call, cts, needs)
         judge(record.name, self.info, call.opt)
         leaves = [_finish(g, x) if need else None for g, x, need in zip(grads, call.args, needs, strict=True)]

@@ -5,9 +5,11 @@ Every rule works on the lower factor; an upper one is its conjugate transpose.
 from . import _factored as factored
 from . import _xp as xp
 from ._forward import public
+from ._program import program
 from ._table import Capability, Record, register
 
 
+@program
 def cholesky_tangent(da, c):
     """dL = L Phi(L^-1 dA L^-H), Phi the lower triangle with half the diagonal; the Hermitian part of dA counts.
 
@@ -19,11 +21,12 @@ def cholesky_tangent(da, c):
     return xp.matmul(unit, xp.half_lower(factored.right_solve(inner, unit, lower=True, trans=2)))
 
 
+@program
 def cholesky_cotangent(gc, c):
     """gA = herm(L^-H Phi(L^H gL) L^-1), full and Hermitian; Phi sees only the lower triangle of gL."""
     scale = factored.binary_scale(c)
     unit = factored.divided(c, scale)
-    inner = xp.solve_triangular(unit, xp.half_lower(xp.inner(unit, gc)), lower=True, trans=2)
+    inner = xp.solve_triangular(unit, xp.half_lower(xp.tril_inner(unit, gc, upper=True)), lower=True, trans=2)
     return factored.divided(xp.herm(factored.right_solve(inner, unit, lower=True)), scale)
 
 
@@ -40,6 +43,20 @@ def _given(x, upper):
 def _product_solve(c, b):
     """(L L^H)^-1 B."""
     return xp.solve_triangular(c, xp.solve_triangular(c, b, lower=True), lower=True, trans=2)
+
+
+@program
+def solved_cotangent(c, gb, x):
+    """gL = -tril((gB X^H + X gB^H) L) of X = (L L^H)^-1 B."""
+    moved = xp.inner(c, xp.concatenate(x, gb, axis=-1))
+    return xp.tril_outer(xp.concatenate(-gb, -x, axis=-1), moved)
+
+
+@program
+def inverse_cotangent(c, gx):
+    """gL = -tril(L^-H L^-1 (gX + gX^H) L^-H) of X = (L L^H)^-1."""
+    inner = factored.right_solve(xp.herm(gx) * -2, c, lower=True, trans=2)
+    return xp.tril(_product_solve(c, inner))
 
 
 # ------------------------------------------------------------------ table
@@ -92,8 +109,7 @@ def _cholesky_solve_vjp(call, cotangents, needs):
     gb = _product_solve(c, factored.columns(cotangents[0], vector))
     gc = None
     if needs[0]:
-        x = factored.columns(call.outputs[0], vector)
-        gc = _given(-xp.tril(xp.matmul(gb, xp.inner(x, c)) + xp.matmul(x, xp.inner(gb, c))), upper)
+        gc = _given(solved_cotangent(c, gb, factored.columns(call.outputs[0], vector)), upper)
     return (gc, factored.uncolumned(gb, vector)), None
 
 
@@ -114,9 +130,7 @@ def _cholesky_inverse_vjp(call, cotangents, needs):
     if cotangents[0] is None:
         return (None,), None
     upper = call.kw.get("upper", False)
-    c = _lower(call.args[0], upper)
-    inner = factored.right_solve(xp.herm(cotangents[0]) * -2, c, lower=True, trans=2)
-    return (_given(xp.tril(_product_solve(c, inner)), upper),), None
+    return (_given(inverse_cotangent(_lower(call.args[0], upper), cotangents[0]), upper),), None
 
 
 def _ex_result(outputs, kw):
@@ -129,20 +143,20 @@ _TRIANGLE = "the triangle of the factor that is not read has a zero cotangent"
 _INFO = "a status code is constant"
 
 register(Record(
-    name="cholesky", sliced=True, forward=_cholesky_forward, jvp=_cholesky_jvp, vjp=_cholesky_vjp,
+    name="cholesky", sliced=True, programmed=True, forward=_cholesky_forward, jvp=_cholesky_jvp, vjp=_cholesky_vjp,
     capabilities=(Capability("L", caveat=_HERMITIAN),),
 ))
 register(Record(
-    name="cholesky_ex", sliced=True, forward=_cholesky_ex_forward, jvp=_cholesky_jvp, vjp=_cholesky_vjp,
+    name="cholesky_ex", sliced=True, programmed=True, forward=_cholesky_ex_forward, jvp=_cholesky_jvp, vjp=_cholesky_vjp,
     pack=_ex_result,
     capabilities=(Capability("L", caveat=_HERMITIAN),
                   Capability("info", jvp=False, vjp=False, second_order=False, caveat=_INFO)),
 ))
 register(Record(
-    name="cholesky_solve", sliced=True, forward=_cholesky_solve_forward, jvp=_cholesky_solve_jvp,
+    name="cholesky_solve", sliced=True, programmed=True, forward=_cholesky_solve_forward, jvp=_cholesky_solve_jvp,
     vjp=_cholesky_solve_vjp, inexact=(0, 1), capabilities=(Capability("x", caveat=_TRIANGLE),),
 ))
 register(Record(
-    name="cholesky_inverse", sliced=True, forward=_cholesky_inverse_forward, jvp=_cholesky_inverse_jvp,
+    name="cholesky_inverse", sliced=True, programmed=True, forward=_cholesky_inverse_forward, jvp=_cholesky_inverse_jvp,
     vjp=_cholesky_inverse_vjp, capabilities=(Capability("inverse", caveat=_TRIANGLE),),
 ))

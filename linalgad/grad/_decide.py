@@ -4,7 +4,7 @@ import functools
 import numpy as np
 
 from . import _stacks
-from ._dual import base
+from ._dual import base, recordable
 
 
 def dtype(x):
@@ -76,6 +76,7 @@ def eye(n, like):
     return np.eye(n, dtype=like.dtype)
 
 
+@recordable
 def zeros_like(x, shape=None):
     """Zeros in the dtype of `x`."""
     return np.zeros(x.shape if shape is None else shape, dtype=x.dtype)

@@ -11,21 +11,11 @@ import numpy as np
 from . import _stacks
 
 
-class Dual:
-    """An array and its tangent at one level of differentiation."""
+class _Operators:
+    """The operators, by functions of the vocabulary."""
 
-    __slots__ = ("level", "primal", "tangent")
+    __slots__ = ()
     __array_ufunc__ = None          # NumPy arrays leave binary operators to this class
-
-    def __init__(self, primal, tangent, level):
-        self.primal, self.tangent, self.level = primal, tangent, level
-
-    shape = property(lambda self: self.primal.shape)
-    ndim = property(lambda self: self.primal.ndim)
-    dtype = property(lambda self: self.primal.dtype)
-
-    def __repr__(self):
-        return f"Dual({self.primal!r}, {self.tangent!r}, level={self.level})"
 
     def __len__(self):
         return self.shape[0]
@@ -65,6 +55,57 @@ class Dual:
 
     def __getitem__(self, index):
         return getitem(self, index=index)
+
+
+class Dual(_Operators):
+    """An array and its tangent at one level of differentiation."""
+
+    __slots__ = ("level", "primal", "tangent")
+
+    def __init__(self, primal, tangent, level):
+        self.primal, self.tangent, self.level = primal, tangent, level
+
+    shape = property(lambda self: self.primal.shape)
+    ndim = property(lambda self: self.primal.ndim)
+    dtype = property(lambda self: self.primal.dtype)
+
+    def __repr__(self):
+        return f"Dual({self.primal!r}, {self.tangent!r}, level={self.level})"
+
+
+class Symbol(_Operators):
+    """A matrix of a function that is being recorded (`_program`): m x n of a buffer from (i, j) on, then transposed.
+
+    Functions of the vocabulary hand themselves to its recorder.
+    """
+
+    __slots__ = ("recorder", "buffer", "i", "j", "m", "n", "transposed")
+    ndim = 3
+
+    def __init__(self, recorder, buffer, i, j, m, n, transposed):
+        self.recorder, self.buffer, self.transposed = recorder, buffer, transposed
+        self.i, self.j, self.m, self.n = i, j, m, n
+
+    shape = property(lambda self: (1, self.n, self.m) if self.transposed else (1, self.m, self.n))
+    size = property(lambda self: self.m * self.n)
+    dtype = property(lambda self: self.recorder.dtype)
+
+
+def recorder_of(*args):
+    """The recorder of the symbols among the arguments; None without any."""
+    for x in args:
+        if type(x) is Symbol:
+            return x.recorder
+    return None
+
+
+def recordable(fun):
+    """A function that a recorder knows by its name and otherwise runs as it is."""
+    @functools.wraps(fun)
+    def call(*args, **static):
+        recorder = recorder_of(*args)
+        return fun(*args, **static) if recorder is None else recorder(fun.__name__, args, static)
+    return call
 
 
 def level_of(*args):
@@ -108,7 +149,8 @@ def primitive(fun):
     def call(*args, **static):
         level = level_of(*args)
         if not level:
-            return fun(*args, **static)
+            recorder = recorder_of(*args)
+            return fun(*args, **static) if recorder is None else recorder(call.__name__, args, static)
         primals = [primal_of(x, level) for x in args]
         out = call(*primals, **static)
         tangent = call.tangent(out, primals, [tangent_of(x, level) for x in args], **static)
@@ -194,34 +236,36 @@ def matmul(x, y):
     return _stacks.matmul(x, y)
 
 
+# With `upper` the left factor, x or x^H, is upper triangular, and its zeros are not multiplied.
+
 @_product
-def inner(x, y):
+def inner(x, y, *, upper=False):
     """x^H y, without a conjugated copy of x."""
-    return _stacks.matmul(np.swapaxes(x, -1, -2), y, conj_x=True)
+    return _stacks.matmul(np.swapaxes(x, -1, -2), y, conj_x=True, upper=upper)
 
 
 @_product
-def outer(x, y):
+def outer(x, y, *, upper=False):
     """x y^H, without a conjugated copy of y."""
-    return _stacks.matmul(x, np.swapaxes(y, -1, -2), conj_y=True)
+    return _stacks.matmul(x, np.swapaxes(y, -1, -2), conj_y=True, upper=upper)
 
 
 @_product
-def tril_inner(x, y, *, k=0):
+def tril_inner(x, y, *, k=0, upper=False):
     """The lower triangle of x^H y."""
-    return _stacks.matmul(np.swapaxes(x, -1, -2), y, conj_x=True, triangle=-1, k=k)
+    return _stacks.matmul(np.swapaxes(x, -1, -2), y, conj_x=True, triangle=-1, k=k, upper=upper)
 
 
 @_product
-def tril_outer(x, y, *, k=0):
+def tril_outer(x, y, *, k=0, upper=False):
     """The lower triangle of x y^H."""
-    return _stacks.matmul(x, np.swapaxes(y, -1, -2), conj_y=True, triangle=-1, k=k)
+    return _stacks.matmul(x, np.swapaxes(y, -1, -2), conj_y=True, triangle=-1, k=k, upper=upper)
 
 
 @_product
-def triu_outer(x, y, *, k=0):
+def triu_outer(x, y, *, k=0, upper=False):
     """The upper triangle of x y^H."""
-    return _stacks.matmul(x, np.swapaxes(y, -1, -2), conj_y=True, triangle=1, k=k)
+    return _stacks.matmul(x, np.swapaxes(y, -1, -2), conj_y=True, triangle=1, k=k, upper=upper)
 
 
 @linear

@@ -7,6 +7,7 @@ import numpy as np
 from .._lib import _tols
 from . import _stacks
 from . import _xp as xp
+from ._dual import recordable
 from ._policy import NotDifferentiableError
 
 _TRANSPOSED = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
@@ -14,6 +15,7 @@ _TRANSPOSED = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
 
 # ------------------------------------------------------------------ decisions
 
+@recordable
 def binary_scale(*xs):
     """Decision: the power of two next below the largest modulus of each slice, (..., 1, 1); 1 where all is zero.
 

@@ -2,6 +2,7 @@
 from . import _factored as factored
 from . import _xp as xp
 from ._forward import public
+from ._program import program
 from ._table import Capability, Record, register
 
 
@@ -21,12 +22,16 @@ def _jvp(call, tangents):
     return (-xp.matmul(xp.matmul(x, tangents[0]), x), *(None for _ in call.outputs[1:]))
 
 
-def _vjp(call, cotangents, needs):
+@program
+def inv_cotangent(gx, x):
     """gA = -X^H gX X^H."""
+    return -xp.outer(xp.inner(x, gx), x)
+
+
+def _vjp(call, cotangents, needs):
     if cotangents[0] is None:
         return (None,), None
-    x = call.outputs[0]
-    return (-xp.outer(xp.inner(x, cotangents[0]), x),), None
+    return (inv_cotangent(cotangents[0], call.outputs[0]),), None
 
 
 def _ex_result(outputs, kw):
@@ -35,10 +40,10 @@ def _ex_result(outputs, kw):
 
 
 register(Record(
-    name="inv", forward=_inv_forward, jvp=_jvp, vjp=_vjp, sliced=True, capabilities=(Capability("inverse"),),
+    name="inv", forward=_inv_forward, jvp=_jvp, vjp=_vjp, sliced=True, programmed=True, capabilities=(Capability("inverse"),),
 ))
 register(Record(
-    name="inv_ex", forward=_inv_ex_forward, jvp=_jvp, vjp=_vjp, pack=_ex_result, sliced=True,
+    name="inv_ex", forward=_inv_ex_forward, jvp=_jvp, vjp=_vjp, pack=_ex_result, sliced=True, programmed=True,
     capabilities=(Capability("inverse"),
                   Capability("info", jvp=False, vjp=False, second_order=False, caveat="a status code is constant")),
 ))

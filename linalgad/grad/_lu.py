@@ -2,8 +2,9 @@
 from .._lib import _tols
 from . import _factored as factored
 from . import _xp as xp
-from ._dual import plus
+from ._dual import plus, recordable
 from ._forward import public
+from ._program import program
 from ._table import Capability, Record, register
 
 # The rules are in the rows of L U. With k = min(m, n), M the square unit lower triangular matrix whose first columns
@@ -23,7 +24,9 @@ def _times(l, s):
 def _low_adjoint(l, x):
     """The strict lower triangle of M^H X; it sees no other entries of X."""
     m, k = l.shape[-2:]
-    top = xp.tril_inner(l, x, k=-1)
+    top = xp.tril_inner(l[..., :k, :], x[..., :k, :], k=-1, upper=True)
+    if m > k:
+        top = top + xp.tril_inner(l[..., k:, :], x[..., k:, :], k=-1)
     return top if m == k else xp.concatenate(top, x[..., k:, :], axis=-2)
 
 
@@ -62,14 +65,20 @@ def _pivots(u, m):
     """
     k = u.shape[-2]
     lead = u[..., :k]
-    if m > k or k == 0:
-        return lead
-    negligible = xp.magnitude(u[..., k - 1, k - 1]) <= _tols.eps(u.dtype)
+    return lead if m > k or k == 0 else lifted(lead)
+
+
+@recordable
+def lifted(x):
+    """Square matrices with 1 added to the last number on the diagonal where it is negligible."""
+    k = x.shape[-1]
+    negligible = xp.magnitude(x[..., k - 1, k - 1]) <= _tols.eps(x.dtype)
     if not negligible.any():
-        return lead
-    return xp.add_diagonal(lead, xp.eye(k, u)[-1] * negligible[..., None])
+        return x
+    return xp.add_diagonal(x, xp.eye(k, x)[-1] * negligible[..., None])
 
 
+@program
 def lu_tangents(da, l, u):
     """(dL, dU) from the tangent of the permuted matrix."""
     k = l.shape[-1]
@@ -80,6 +89,7 @@ def lu_tangents(da, l, u):
     return _times(l, s), factored.times(xp.triu((moved - xp.matmul(s, unit))[..., :k, :]), scale)
 
 
+@program
 def lu_cotangent(gl, gu, l, u):
     """Cotangent of the permuted matrix, the adjoint of `lu_tangents`; gl or gu may be None."""
     scale = factored.binary_scale(u)
@@ -88,7 +98,7 @@ def lu_cotangent(gl, gu, l, u):
     gs = None if gl is None else _low_adjoint(l, factored.divided(gl, scale))
     gk = None if gu is None else _widened(xp.triu(gu), l.shape[-2], -2)
     if gk is not None:
-        moved = xp.tril_outer(gk, unit, k=-1)
+        moved = xp.tril_outer(gk, unit, k=-1, upper=True)
         gs = -moved if gs is None else gs - moved
     gs = factored.right_solve(gs, _pivots(unit, l.shape[-2]), lower=False, trans=2)
     return _solve_adjoint(l, plus(gk, _widened(gs, u.shape[-1], -1)))
@@ -270,26 +280,26 @@ def _constant(output, caveat=_PERMUTATION):
 
 _FACTORS = (Capability("L", caveat=f"{_FIXED}; {_LAST}"), Capability("U", caveat=f"{_FIXED}; {_LAST}"))
 
-_PERMUTED = Record(name="lu", forward=_lu_forward, jvp=_lu_jvp, vjp=_lu_vjp, sliced=True,
+_PERMUTED = Record(name="lu", forward=_lu_forward, jvp=_lu_jvp, vjp=_lu_vjp, sliced=True, programmed=True,
                    pack=lambda outputs, kw: outputs, remember=None, capabilities=_FACTORS)
 _SEPARATE = register(Record(
-    name="lu", forward=_lu_forward, jvp=_lu_jvp, vjp=_lu_vjp, sliced=True, pack=_lu_result, remember=_lu_remember,
+    name="lu", forward=_lu_forward, jvp=_lu_jvp, vjp=_lu_vjp, sliced=True, programmed=True, pack=_lu_result, remember=_lu_remember,
     variant=lambda kw, count: _PERMUTED if kw.get("permute_l") else _SEPARATE,
     capabilities=(_constant("P"), *_FACTORS),
 ))
 register(Record(
-    name="lu_factor", forward=_factor_forward("lu_factor"), jvp=_factor_jvp, vjp=_factor_vjp, sliced=True,
+    name="lu_factor", forward=_factor_forward("lu_factor"), jvp=_factor_jvp, vjp=_factor_vjp, sliced=True, programmed=True,
     pack=_factor_result, remember=_factor_remember,
     capabilities=(Capability("lu", caveat=f"{_FIXED}; {_LAST}"), _constant("piv")),
 ))
 register(Record(
-    name="lu_factor_ex", forward=_factor_forward("lu_factor_ex"), jvp=_factor_jvp, vjp=_factor_vjp, sliced=True,
+    name="lu_factor_ex", forward=_factor_forward("lu_factor_ex"), jvp=_factor_jvp, vjp=_factor_vjp, sliced=True, programmed=True,
     pack=_factor_result, remember=_factor_remember,
     capabilities=(Capability("lu", caveat=f"{_FIXED}; {_LAST}"), _constant("piv"),
                   _constant("info", "a status code is constant")),
 ))
 register(Record(
-    name="lu_solve", forward=_lu_solve_forward, jvp=_lu_solve_jvp, vjp=_lu_solve_vjp, sliced=True,
+    name="lu_solve", forward=_lu_solve_forward, jvp=_lu_solve_jvp, vjp=_lu_solve_vjp, sliced=True, programmed=True,
     remember=_lu_solve_remember, inexact=(0, 2),
     capabilities=(Capability("x", caveat="with respect to lu and b; the pivots are constant"),),
 ))

@@ -5,6 +5,7 @@ from . import _xp as xp
 from ._dual import join, level_of, plus, primal_of, tangent_of
 from ._forward import public
 from ._policy import Info, NotDifferentiableError
+from ._program import program
 from ._table import Capability, Record, register
 
 # The leading r columns of A, whose diagonal in R is not negligible, are A1 = Q1 R11 and decide Q1 and the first r
@@ -25,6 +26,7 @@ def _blocks(q, r, rank):
     return q[..., :rank], q[..., rank:], r[..., :rank, :rank], r[..., :rank, rank:], r[..., rank:, rank:]
 
 
+@program
 def qr_tangents(da, q, r, rank):
     """(dQ, dR) for columns in their pivoted order."""
     scale = factored.binary_scale(r)
@@ -48,6 +50,7 @@ def qr_tangents(da, q, r, rank):
     return xp.concatenate(dq1, dq2, axis=-1), factored.times(dr, scale)
 
 
+@program
 def qr_cotangent(gq, gr, q, r, rank):
     """(cotangent of A, parts of the cotangents that are gauge), the adjoint of `qr_tangents`; gq or gr may be None.
 
@@ -64,7 +67,7 @@ def qr_cotangent(gq, gr, q, r, rank):
         gtwist = xp.inner(q1, gouter)
     along = gtwist
     if gr is not None:
-        gc = xp.outer(xp.triu(gr[..., :rank, :rank]), r11)
+        gc = xp.outer(xp.triu(gr[..., :rank, :rank]), r11, upper=True)
         gtwist = -gc if gtwist is None else gtwist - gc
     if gr is not None and r.shape[-1] > rank:
         g12 = gr[..., :rank, rank:]
@@ -249,10 +252,10 @@ def _variant(kw, count):
 
 
 _FULL = {"name": "qr", "forward": _forward, "jvp": _jvp, "vjp": _vjp, "pack": _result, "project": _project,
-         "sliced": True,
+         "sliced": True, "programmed": True,
          "remember": lambda args, outputs, kw: outputs[2] if kw.get("pivoting") else None}
 _ONLY_R = {"name": "qr", "forward": _r_forward, "jvp": _r_jvp, "vjp": _r_vjp, "pack": _r_result, "remember": None,
-           "sliced": True}
+           "sliced": True, "programmed": True}
 _RAW = Record(name="qr", forward=_raw, jvp=_raw, vjp=_raw, capabilities=tuple(
     Capability(output, jvp=False, vjp=False, second_order=False, caveat="mode 'raw' has no derivative")
     for output in ("h", "tau")))

@@ -8,8 +8,11 @@ from .._kernels import _matmul, _stacks
 from .._kernels._lanes import is_ready
 
 
-def matmul(x, y, conj_x=False, conj_y=False, triangle=0, k=0):
-    """x @ y, either factor conjugated first; its lower (-1) or upper (1) triangle from diagonal k."""
+def matmul(x, y, conj_x=False, conj_y=False, triangle=0, k=0, upper=False):
+    """x @ y, either factor conjugated first; its lower (-1) or upper (1) triangle from diagonal k.
+
+    With `upper` x is upper triangular, and its zeros are not multiplied.
+    """
     if not (is_ready(x) and is_ready(y) and x.dtype == y.dtype and x.ndim > 1 and y.ndim > 1
             and x.shape[-1] == y.shape[-2]):
         out = np.matmul(np.conj(x) if conj_x else x, np.conj(y) if conj_y else y)
@@ -17,7 +20,7 @@ def matmul(x, y, conj_x=False, conj_y=False, triangle=0, k=0):
     batch = x.shape[:-2]
     if y.shape[:-2] != batch:
         batch = np.broadcast_shapes(batch, y.shape[:-2])
-    return _matmul.matmul(x, y, (*batch, x.shape[-2], y.shape[-1]), conj_x, conj_y, triangle, k, None)
+    return _matmul.matmul(x, y, (*batch, x.shape[-2], y.shape[-1]), conj_x, conj_y, triangle, k, upper, None)
 
 
 def _by_columns(x):

@@ -82,6 +82,9 @@ class Record:
     sliced : bool
         Whether the vjp works slice by slice on arrays that share their batch dimensions, those kept beside the
         outputs included: it is then run in blocks (`_slices`).
+    programmed : bool
+        Whether a program (`_program`) or a few kernels over the whole stack do the work of the vjp, so that blocks
+        pay for small matrices only.
     compiled : dict
         'jvp' and 'vjp': the compiled twins, with the same contracts; empty until one exists.
     """
@@ -99,6 +102,7 @@ class Record:
     match: Callable | None = None
     inexact: tuple = (0,)
     sliced: bool = False
+    programmed: bool = False
     compiled: dict = field(default_factory=dict)
 
 
