@@ -14,7 +14,7 @@ from ._compact cimport (
     Compact, add, run_compact, serves_or_plans, COMPACT_LU, COMPACT_BLOCKED_LU, LG_OP_det, LG_OP_slogdet,
     LG_OP_blocked_det, LG_OP_blocked_slogdet,
 )
-from ._lanes cimport Plan, lane_fn, of_type, run_lanes, OP_LU
+from ._lanes cimport Plan, lane_fn, of_type, plan_lanes, run_lanes, OP_COPY, OP_LU
 from ._lapack_solve cimport getrf
 
 cnp.import_array()
@@ -26,7 +26,8 @@ cdef enum:
 cdef struct DetOp:
     Slices a
     Slices det          # or the sign
-    Slices log          # of the modulus
+    Slices log          # of the modulus, or the exponent
+    Slices piv
     bint split          # write sign and logarithm
 
 
@@ -158,6 +159,35 @@ cdef int det_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcept nogil:
     return 0
 
 
+cdef int factors_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcept nogil:
+    """The determinant from LU factors and row interchanges from 0, as sign and logarithm or as mantissa and exponent."""
+    cdef const DetOp *op = <const DetOp *>op_
+    cdef Py_ssize_t j
+    cdef const char *p = at(&op.a, i)
+    cdef const char *q = at(&op.piv, i)
+    cdef lapack_t x
+    cdef Product whole
+    whole.re = 1
+    whole.im = 0
+    whole.exponent = 0
+    for j in range(op.a.m):
+        x = (<lapack_t *>(p + j * (op.a.rs + op.a.cs)))[0]
+        if (<cnp.int32_t *>(q + j * op.piv.rs))[0] != j:
+            x = -x
+        if lapack_t is float or lapack_t is double:
+            multiply(&whole, x, 0)
+        else:
+            multiply(&whole, x.real, x.imag)
+    if op.split:
+        write_split[lapack_t](op, i, &whole, ws)
+    else:
+        if whole.re != 0 or whole.im != 0:
+            normalize(&whole.re, &whole.im, &whole.exponent)
+        write[lapack_t](at(&op.det, i), whole.re, whole.im, ws)
+        (<Py_ssize_t *>at(&op.log, i))[0] = whole.exponent
+    return 0
+
+
 cdef inline double scaled(double x, Py_ssize_t exponent) noexcept nogil:
     return ldexp(x, <int>max(min(exponent, 1 << 20), -(1 << 20)))
 
@@ -223,3 +253,20 @@ def det(ndarray a, bint split, out, lanes):
         return d, logarithm
     run_lanes(lane, &op, nb, det_workspace(&op.a, cnp.PyArray_ITEMSIZE(a)), plan, NULL)
     return d, logarithm
+
+
+def from_factors(ndarray lu, ndarray piv, bint split, lanes):
+    """Determinants from LU factors and int32 interchanges: (sign, logarithm) if `split`, else (mantissa, exponent)."""
+    cdef DetOp op
+    cdef int t = cnp.PyArray_TYPE(lu)
+    cdef ndarray d = empty(lu, 2, 0, 0, 0, t)
+    cdef ndarray second = empty(lu, 2, 0, 0, 0, real_of(t) if split else cnp.NPY_INTP)
+    op.a = slices(lu, 2, lu, 2)
+    op.piv = slices(piv, 1, lu, 2)
+    op.det = slices(d, 0, lu, 2)
+    op.log = slices(second, 0, lu, 2)
+    op.split = split
+    cdef lane_fn lane = of_type(t, <lane_fn>factors_lane[float], <lane_fn>factors_lane[double],
+                                <lane_fn>factors_lane[complex64_t], <lane_fn>factors_lane[complex128_t])
+    run_lanes(lane, &op, batch_size(&op.a), 0, plan_lanes(OP_COPY, op.a.m ** 0.5, batch_size(&op.a), lanes), NULL)
+    return d, second

@@ -2,7 +2,7 @@
 
 The vocabulary of the derivative rules rests on them. Inputs may have any strides; results are new arrays by rows.
 """
-from libc.math cimport fabs
+from libc.math cimport fabs, frexp, isfinite, sqrt
 from libc.string cimport memcpy, memset
 cimport numpy as cnp
 from numpy cimport npy_intp, ndarray
@@ -334,3 +334,92 @@ def largest_of_columns(ndarray x, lanes):
     cdef int t = cnp.PyArray_TYPE(x)
     return run_to(&op, x, empty(x, 2, 1, x.shape[x.ndim - 1], 0, t), 1, x.shape[x.ndim - 1] * x.itemsize,
                   <lane_fn>columns_lane[float] if t == cnp.NPY_FLOAT else <lane_fn>columns_lane[double], lanes)
+
+
+# ---------------------------------------------------------------- scales
+cdef inline void top_part(const lapack_t *x, Py_ssize_t count, double *top) noexcept nogil:
+    """The largest modulus of the parts of neighbours, NaN if one is."""
+    if lapack_t is float or lapack_t is double:
+        top[0] = top_of[lapack_t](count, x)
+    elif lapack_t is complex64_t:
+        top[0] = top_of[float](2 * count, <const float *>x)
+    else:
+        top[0] = top_of[double](2 * count, <const double *>x)
+
+
+cdef int exponents_lane(const void *op_, Py_ssize_t slice, lapack_t *ws) noexcept nogil:
+    cdef const PassOp *op = <const PassOp *>op_
+    cdef Py_ssize_t i, n = op.x.n
+    cdef const char *p = at(&op.x, slice)
+    cdef cnp.int32_t *out = <cnp.int32_t *>at(&op.out, slice)
+    cdef const lapack_t *row
+    cdef double top
+    cdef int e
+    for i in range(op.x.m):
+        row = <const lapack_t *>(p + i * op.x.rs)
+        if op.x.cs != sizeof(lapack_t):
+            copy_row[lapack_t](&op.x, p, i, 0, n, ws)
+            row = ws
+        top_part[lapack_t](row, n, &top)
+        if top == 0:
+            out[i] = op.kind
+        else:
+            frexp(top if isfinite(top) else 1.0, &e)
+            out[i] = e
+    return 0
+
+
+def row_exponents(ndarray x, int zero, lanes):
+    """The binary exponent of the largest part in each row, int32 (..., M): `zero` for rows of zeros, 1 if not finite."""
+    cdef PassOp op
+    cdef int t = cnp.PyArray_TYPE(x)
+    op.kind = zero
+    return run_to(&op, x, empty(x, 2, 1, x.shape[x.ndim - 2], 0, cnp.NPY_INT32), 1, x.shape[x.ndim - 1] * x.itemsize,
+                  of_type(t, <lane_fn>exponents_lane[float], <lane_fn>exponents_lane[double],
+                          <lane_fn>exponents_lane[complex64_t], <lane_fn>exponents_lane[complex128_t]), lanes)
+
+
+cdef inline void add_squares(const lapack_t *x, Py_ssize_t count, double *sums) noexcept nogil:
+    """Add the squares of numbers to eight sums."""
+    cdef Py_ssize_t i
+    cdef int l
+    if lapack_t is float or lapack_t is double:
+        for i in range(0, count - 7, 8):
+            for l in range(8):
+                sums[l] += <double>x[i + l] * x[i + l]
+        for i in range(count - count % 8, count):
+            sums[0] += <double>x[i] * x[i]
+    elif lapack_t is complex64_t:
+        add_squares[float](<const float *>x, 2 * count, sums)
+    else:
+        add_squares[double](<const double *>x, 2 * count, sums)
+
+
+cdef int norm_lane(const void *op_, Py_ssize_t slice, lapack_t *ws) noexcept nogil:
+    cdef const PassOp *op = <const PassOp *>op_
+    cdef Py_ssize_t i, n = op.x.n
+    cdef const char *p = at(&op.x, slice)
+    cdef const lapack_t *row
+    cdef double sums[8]
+    cdef int l
+    for l in range(8):
+        sums[l] = 0
+    for i in range(op.x.m):
+        row = <const lapack_t *>(p + i * op.x.rs)
+        if op.x.cs != sizeof(lapack_t):
+            copy_row[lapack_t](&op.x, p, i, 0, n, ws)
+            row = ws
+        add_squares[lapack_t](row, n, sums)
+    for l in range(1, 8):
+        sums[0] += sums[l]
+    (<double *>at(&op.out, slice))[0] = sqrt(sums[0])
+    return 0
+
+
+def norms(ndarray x, lanes):
+    """The Frobenius norm of each matrix in double precision; squares beyond its range are infinite, or lost."""
+    cdef PassOp op
+    cdef int t = cnp.PyArray_TYPE(x)
+    return run_to(&op, x, empty(x, 2, 0, 0, 0, cnp.NPY_DOUBLE), 0, x.shape[x.ndim - 1] * x.itemsize,
+                  of_type(t, <lane_fn>norm_lane[float], <lane_fn>norm_lane[double], <lane_fn>norm_lane[complex64_t],
+                          <lane_fn>norm_lane[complex128_t]), lanes)

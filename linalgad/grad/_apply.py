@@ -1,6 +1,7 @@
 """jvp, vjp and hvp of any function in the table, on plain and on dual arrays."""
 import numpy as np
 
+from .._lib._lanes import get_lanes, lanes
 from . import _xp as xp
 from ._dual import Dual, base, join, level_of, primal_of, tangent_of
 from ._policy import NotDifferentiableError, Options, judge
@@ -41,7 +42,8 @@ def jvp(fun, primals, tangents, **kw):
     if all(t is None for t in tans):
         douts = tuple(xp.zeros_like(y) if c.jvp else None for y, c in zip(outputs, record.capabilities, strict=True))
     else:
-        douts = record.jvp(Call(args, outputs, aux, kw, opt), tans)
+        with lanes(kw.get("lanes") or get_lanes()):
+            douts = record.jvp(Call(args, outputs, aux, kw, opt), tans)
     return record.pack(outputs, kw), record.pack(douts, kw)
 
 
@@ -149,7 +151,8 @@ class Pullback:
         cts = _cotangents(record, call.outputs, cotangents)
         needs = tuple(p in self._wanted and i in record.inexact for i, p in enumerate(self._places))
         run = _whole if not record.sliced or record.programmed and serves(call.args[0]) else in_blocks
-        grads, self.info = run(record.vjp, call, cts, needs)
+        with lanes(call.kw.get("lanes") or get_lanes()):
+            grads, self.info = run(record.vjp, call, cts, needs)
         judge(record.name, self.info, call.opt)
         leaves = [_finish(g, x) if need else None for g, x, need in zip(grads, call.args, needs, strict=True)]
         out = []

@@ -34,7 +34,8 @@ class Cofactors:
 
 # ------------------------------------------------------------------ numbers beyond the range of floating point
 
-_RUN = 64       # mantissas whose product stays in range in any dtype
+#: The exponent of zero.
+_NO_EXPONENT = np.iinfo(np.int32).min
 
 
 def _scaled(x, exponent):
@@ -72,15 +73,6 @@ def _times(x, y):
     return mantissa, exponent + x[1] + y[1]
 
 
-def _product(x):
-    """The product over the last axis as (mantissa, exponent)."""
-    mantissa, exponent = _normalised(x)
-    total = np.ones(x.shape[:-1], x.dtype), exponent.sum(axis=-1, dtype=int)
-    for i in range(0, x.shape[-1], _RUN):
-        total = _times(total, (mantissa[..., i:i + _RUN].prod(axis=-1), 0))
-    return total
-
-
 def _products_without(x):
     """For each i the product of the x_k, k != i, over the last axis, by products from either end."""
     n = x.shape[-1]
@@ -98,9 +90,9 @@ def _common(x):
     """Numbers (mantissa, exponent) as an array relative to the power of two of the largest, and that power."""
     mantissa, exponent = x
     axes = tuple(range(1, mantissa.ndim))
-    top = np.max(np.where(mantissa != 0, exponent, np.iinfo(np.int32).min), axis=axes, initial=np.iinfo(np.int32).min)
+    top = np.max(np.where(mantissa != 0, exponent, _NO_EXPONENT), axis=axes, initial=_NO_EXPONENT)
     top = np.where(np.any(mantissa != 0, axis=axes), top, 0)
-    relative = np.maximum(exponent - top.reshape(-1, *(1 for _ in axes)), np.iinfo(np.int32).min // 2)
+    relative = np.maximum(exponent - top.reshape(-1, *(1 for _ in axes)), _NO_EXPONENT // 2)
     return np.ldexp(mantissa, relative), top
 
 
@@ -120,12 +112,12 @@ def keep(a, lanes=None):
     ones = np.broadcast_to(np.eye(n, dtype=a.dtype), a.shape)
     inverse = public("lu_solve")((lu, piv), ones, lanes=lanes, errors="nan")
     with np.errstate(all="ignore"):
-        size = _norm(unit)
-        condition = size * _norm(inverse)
+        size = _stacks.norms(unit)
+        condition = size * _stacks.norms(inverse)
     good = (condition <= _tols.cofactor_condition(a.dtype)) & ~wide | ~np.isfinite(size)
     other = np.flatnonzero(~good)
     with np.errstate(all="ignore"):
-        det = _pivot_product(lu, piv)
+        det = _stacks.pivot_product(lu, piv)
         value = _scaled(det[0], det[1] + rows.sum(axis=-1))
     svd, phase = (), None
     if len(other):
@@ -135,28 +127,13 @@ def keep(a, lanes=None):
     return value.reshape(batch)[()], Cofactors(batch, rows, inverse, det, other, svd, phase)
 
 
-def log_product(lu, piv):
-    """Sign and logarithm of the modulus of a determinant from its LU factors."""
-    mantissa, exponent = _pivot_product(lu, piv)
-    size = np.abs(mantissa)
-    with np.errstate(divide="ignore"):
-        return (mantissa / np.where(size == 0, 1, size))[()], (np.log(size) + exponent * np.log(size.dtype.type(2)))[()]
-
-
-def _pivot_product(lu, piv):
-    mantissa, exponent = _product(np.diagonal(lu, axis1=-2, axis2=-1))
-    odd = np.count_nonzero(piv != np.arange(piv.shape[-1]), axis=-1) % 2
-    return np.where(odd, -mantissa, mantissa), exponent
-
-
 def _row_exponents(a):
     """Binary exponents of the rows, that of the slice or each row's own, and the slices whose range asks for these."""
-    size = np.max(np.abs(a), axis=-1, initial=0)
-    exponent = np.frexp(np.where(np.isfinite(size), size, 1))[1]
-    top = np.max(np.where(size > 0, exponent, np.iinfo(np.int32).min), axis=-1, keepdims=True,
-                 initial=np.iinfo(np.int32).min)
-    top = np.where(np.any(size > 0, axis=-1, keepdims=True), top, 0)
-    own = np.where(size > 0, exponent, top)
+    exponent = _stacks.row_exponents(a, _NO_EXPONENT)
+    zero = exponent == _NO_EXPONENT
+    top = np.max(exponent, axis=-1, keepdims=True, initial=_NO_EXPONENT)
+    top = np.where(top == _NO_EXPONENT, 0, top)
+    own = np.where(zero, top, exponent)
     wide = np.max(top - own, axis=-1, initial=0) > _tols.exponent_range(a.dtype)
     common = np.where(np.abs(top) < _tols.moderate_exponent(a.dtype) // 4, 0, top)
     return np.where(wide[:, None], own, common), wide
@@ -165,14 +142,6 @@ def _row_exponents(a):
 def _flat(a, batch, n):
     """A stack with one batch dimension."""
     return a.reshape(math.prod(batch), n, n)
-
-
-def _norm(x):
-    """The Frobenius norm of each slice."""
-    x = np.ascontiguousarray(x)
-    x = x.view(np.zeros((), x.dtype).real.dtype)
-    with np.errstate(all="ignore"):
-        return np.sqrt(np.einsum("bij,bij->b", x, x))
 
 
 # ------------------------------------------------------------------ the vocabulary

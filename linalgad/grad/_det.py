@@ -2,6 +2,7 @@
 from .._lib._validate import as_matrix
 from . import _cofactor
 from . import _factored as factored
+from . import _stacks
 from . import _xp as xp
 from ._forward import public
 from ._table import Capability, Record, register
@@ -31,7 +32,7 @@ def _det_vjp(call, cotangents, needs):
 def _slogdet_forward(args, kw):
     lanes = kw.get("lanes")
     lu, piv = factors = tuple(public("lu_factor")(as_matrix("slogdet", args[0], square=True), lanes=lanes))
-    sign, logabsdet = _cofactor.log_product(lu, piv)
+    sign, logabsdet = _stacks.log_product(lu, piv)
     factored.refuse("slogdet", sign == 0, "the matrix is singular, its log|det| is -inf; det has a derivative there")
     return (sign, logabsdet), factors
 

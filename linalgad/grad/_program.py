@@ -6,7 +6,6 @@ slice at a time, with intermediate results in the workspace of a lane. Called wi
 the steps do not cover it runs as it is written, with the same result.
 """
 import functools
-import inspect
 import math
 
 import numpy as np
@@ -45,7 +44,6 @@ def serves(x):
 def program(fun):
     """Run `fun` as a program where one serves; its first array decides."""
     known = {}
-    names = [p.name for p in inspect.signature(fun).parameters.values()]
 
     @functools.wraps(fun)
     def call(*args, **static):
@@ -65,7 +63,6 @@ def program(fun):
         result = None if made is None else made(arrays, batch)
         return fun(*args, **static) if result is None else result
 
-    call.parameters = names
     return call
 
 

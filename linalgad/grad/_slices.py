@@ -30,7 +30,7 @@ def in_blocks(rule, call, cotangents, needs):
     block = max(1, BLOCK_BYTES * slices // max(1, call.args[0].nbytes))
     if slices <= block:
         return rule(call, cotangents, needs)
-    workers = call.kw.get("lanes") or get_lanes()
+    workers = get_lanes()
     work = _Work(rule, call, cotangents, needs, batch)
     parts = [slice(start, start + block) for start in range(0, slices, block)]
     if workers > 1:

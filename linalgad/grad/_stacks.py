@@ -4,7 +4,7 @@ They serve aligned native arrays of the four kernel dtypes; NumPy does the same 
 """
 import numpy as np
 
-from .._kernels import _matmul, _stacks
+from .._kernels import _det, _matmul, _stacks
 from .._kernels._lanes import is_ready
 
 
@@ -146,3 +146,26 @@ def row_order(piv, m):
     """Rows with a[rows] = L U, for the row interchanges of `lu_factor`."""
     _check_rows(piv, m)
     return _stacks.row_order(np.ascontiguousarray(piv, np.int32), m, None)
+
+
+# Stacks that a public function has returned or taken are ready for the kernels.
+
+def row_exponents(x, zero):
+    """The binary exponent of the largest part in each row, (..., M); `zero` for rows of zeros, 1 if not finite."""
+    return _stacks.row_exponents(x, zero, None)
+
+
+def norms(x):
+    """The Frobenius norm of each matrix, in double precision."""
+    return _stacks.norms(x, None)
+
+
+def pivot_product(lu, piv):
+    """Determinants as (mantissa, binary exponent) from LU factors."""
+    return _det.from_factors(lu, np.ascontiguousarray(piv, np.int32), False, None)
+
+
+def log_product(lu, piv):
+    """Determinants as (sign, logarithm of the modulus) from LU factors."""
+    sign, log = _det.from_factors(lu, np.ascontiguousarray(piv, np.int32), True, None)
+    return sign[()], log[()]

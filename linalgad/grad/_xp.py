@@ -23,6 +23,7 @@ from ._decide import (
 )
 from ._dual import (
     Dual,
+    Symbol,
     add,
     base,
     broadcast_to,
@@ -47,6 +48,7 @@ from ._forward import public
 __all__ = [
     "Dual",
     "H",
+    "Symbol",
     "T",
     "abs2",
     "add_diagonal",
