@@ -3,7 +3,7 @@
 A program is made by `grad/_program`. Its values are blocks of buffers, transposed or not; a buffer is an array of the
 call or a matrix by rows in the workspace of a lane, where it stays in the cache from one step to the next.
 """
-from libc.math cimport fabs, fabsf, frexp, ldexp, isfinite
+from libc.math cimport fabs, fabsf, frexp, hypot, ldexp, isfinite, INFINITY
 from libc.string cimport memcpy, memset
 from libc.stddef cimport size_t
 cimport numpy as cnp
@@ -18,7 +18,7 @@ from ._triangular cimport TriangularOp, solve_columns_lane, solve_triangular_lan
 
 cnp.import_array()
 
-# The steps, in the order of `STEPS`. The result comes first among the operands a, b, c.
+# The steps, in the order of `STEPS`. The result comes first among the operands a, b, c, d.
 cdef enum Kind:
     MATMUL              # a = b c; flags: conjugate b, conjugate c, triangle, diagonal, whether b is upper triangular
     SOLVE               # a = op(b)^-1 c; flags: lower, unit, trans, whether a and c lie by columns
@@ -30,15 +30,20 @@ cdef enum Kind:
     CLEAR               # a = 0
     COMBINE             # a = x b + y c by two constants; c may be missing
     POWER               # a = power of two next below the largest modulus of b and c; 1 for moderate ones. Flags: the limit
-    DIVIDE              # a = b / c by a scalar
+    DIVIDE              # a = b / c by a real scalar
     TIMES
     LIFT                # a = b with 1 added to the last number on the diagonal if it is no larger than a constant
+    DIAGONAL            # a = b with the row c added to the diagonal
+    COLUMNS             # a = b with each column times the number in the row c
+    PAIRS               # a = b over the differences of the numbers in the row c, column less row; 0 where these are at most
+                        # the first constant, or b at most the second one times the sum of the numbers in the row d
+    SUMS                # a = b over the sums of the numbers in the row c; 0 where both are at most the first constant
 
 STEPS = ("matmul", "solve", "lower", "upper", "reflect", "rows", "copy", "clear", "combine", "power", "divide", "times",
-         "lift")
+         "lift", "diagonal", "columns", "pairs", "sums")
 
 cdef enum:
-    OPERANDS = 3
+    OPERANDS = 4
     FLAGS = 5
     STEP_WIDTH = 1 + OPERANDS + FLAGS
     VALUE_WIDTH = 6
@@ -147,8 +152,10 @@ cdef inline double largest_part(const lapack_t *x, Py_ssize_t count) noexcept no
     """The largest modulus of the parts of neighbours, NaN as infinity; several at a time, as one waits for another."""
     cdef Py_ssize_t i, parts = count
     cdef int l
-    cdef float part4, tops4[8]
-    cdef double part8, tops8[8], top = 0
+    cdef float tops4[8]
+    cdef float part4
+    cdef double tops8[8]
+    cdef double part8, top = 0
     cdef const float *p4 = <const float *>x
     cdef const double *p8 = <const double *>x
     if lapack_t is complex64_t or lapack_t is complex128_t:
@@ -159,10 +166,10 @@ cdef inline double largest_part(const lapack_t *x, Py_ssize_t count) noexcept no
         for i in range(0, parts - 7, 8):
             for l in range(8):
                 part4 = fabsf(p4[i + l])
-                tops4[l] = tops4[l] if part4 <= tops4[l] else part4 if part4 == part4 else <float>float_inf()
+                tops4[l] = tops4[l] if part4 <= tops4[l] else part4 if part4 == part4 else <float>INFINITY
         for i in range(parts - parts % 8, parts):
             part4 = fabsf(p4[i])
-            tops4[0] = tops4[0] if part4 <= tops4[0] else part4 if part4 == part4 else <float>float_inf()
+            tops4[0] = tops4[0] if part4 <= tops4[0] else part4 if part4 == part4 else <float>INFINITY
         for l in range(8):
             top = max(top, tops4[l])
     else:
@@ -171,10 +178,10 @@ cdef inline double largest_part(const lapack_t *x, Py_ssize_t count) noexcept no
         for i in range(0, parts - 7, 8):
             for l in range(8):
                 part8 = fabs(p8[i + l])
-                tops8[l] = tops8[l] if part8 <= tops8[l] else part8 if part8 == part8 else float_inf()
+                tops8[l] = tops8[l] if part8 <= tops8[l] else part8 if part8 == part8 else INFINITY
         for i in range(parts - parts % 8, parts):
             part8 = fabs(p8[i])
-            tops8[0] = tops8[0] if part8 <= tops8[0] else part8 if part8 == part8 else float_inf()
+            tops8[0] = tops8[0] if part8 <= tops8[0] else part8 if part8 == part8 else INFINITY
         for l in range(8):
             top = max(top, tops8[l])
     return top
@@ -191,11 +198,6 @@ cdef inline double largest(const Slices *s, lapack_t *tag) noexcept nogil:
             for i in range(s.m):
                 top = max(top, largest_part[lapack_t](<lapack_t *>entry(s, i, j), 1))
     return top
-
-
-cdef inline double float_inf() noexcept nogil:
-    cdef double zero = 0.0
-    return 1.0 / zero
 
 
 cdef inline double power(double top, word limit) noexcept nogil:
@@ -222,12 +224,12 @@ cdef inline void scale(const Slices *to, const Slices *x, double factor, bint di
                                             else (<lapack_t *>entry(x, i, j))[0] * f)
 
 
-cdef inline double real_of(const Slices *s, lapack_t *tag) noexcept nogil:
-    """The first number of a value, which is real."""
-    if lapack_t is float or lapack_t is double:
-        return (<lapack_t *>entry(s, 0, 0))[0]
+cdef inline double scalar(const Slices *s, lapack_t *tag) noexcept nogil:
+    """The first number of a value, or its real part."""
+    if lapack_t is float or lapack_t is complex64_t:
+        return (<const float *>s.data)[0]
     else:
-        return (<lapack_t *>entry(s, 0, 0))[0].real
+        return (<const double *>s.data)[0]
 
 
 cdef inline void lift_last(const Slices *s, double negligible, lapack_t *tag) noexcept nogil:
@@ -246,10 +248,114 @@ cdef inline void lift_last(const Slices *s, double negligible, lapack_t *tag) no
         d[0] = d[0] + one
 
 
+cdef inline void read_row(const Slices *s, double *to, lapack_t *tag) noexcept nogil:
+    """A row of real numbers."""
+    cdef Py_ssize_t j
+    for j in range(s.n):
+        if lapack_t is float or lapack_t is complex64_t:
+            to[j] = (<const float *>entry(s, 0, j))[0]
+        else:
+            to[j] = (<const double *>entry(s, 0, j))[0]
+
+
+cdef inline double size_of(lapack_t x) noexcept nogil:
+    if lapack_t is float or lapack_t is double:
+        return fabs(x)
+    else:
+        return hypot(x.real, x.imag)
+
+
+cdef inline void divide_row(const lapack_t *p, const double *divisor, Py_ssize_t n, lapack_t *d) noexcept nogil:
+    cdef Py_ssize_t j
+    for j in range(n):
+        if lapack_t is float or lapack_t is double:
+            d[j] = <lapack_t>(p[j] / divisor[j])
+        elif lapack_t is complex64_t:
+            d[j].real, d[j].imag = <float>(p[j].real / divisor[j]), <float>(p[j].imag / divisor[j])
+        else:
+            d[j].real, d[j].imag = p[j].real / divisor[j], p[j].imag / divisor[j]
+
+
+cdef inline void divide_pairs(const Slices *to, const Slices *x, const Slices *values, const Slices *noise, double least,
+                              double factor, double *row, lapack_t *tag) noexcept nogil:
+    """The step PAIRS; `row` has room for three rows."""
+    cdef Py_ssize_t i, j, n = x.n
+    cdef const lapack_t *p
+    cdef double *w = row
+    cdef double *c = row + n
+    cdef double *divisor = row + 2 * n
+    cdef double gap
+    read_row[lapack_t](values, w, tag)
+    if noise != NULL:
+        read_row[lapack_t](noise, c, tag)
+    # What is not kept is divided by infinity: a branch would keep the division from the SIMD registers.
+    for i in range(x.m):
+        p = <const lapack_t *>entry(x, i, 0)
+        if noise == NULL:
+            for j in range(n):
+                gap = w[j] - w[i]
+                divisor[j] = gap if fabs(gap) > least else INFINITY
+        else:
+            for j in range(n):
+                gap = w[j] - w[i]
+                divisor[j] = gap if (fabs(gap) > least) & (size_of[lapack_t](p[j]) > factor * (c[i] + c[j])) else INFINITY
+        divide_row[lapack_t](p, divisor, n, <lapack_t *>entry(to, i, 0))
+
+
+cdef inline void divide_sums(const Slices *to, const Slices *x, const Slices *values, double least, double *row,
+                             lapack_t *tag) noexcept nogil:
+    """The step SUMS; `row` has room for two rows."""
+    cdef Py_ssize_t i, j, n = x.n
+    cdef double *w = row
+    cdef double *divisor = row + n
+    read_row[lapack_t](values, w, tag)
+    for i in range(x.m):
+        for j in range(n):
+            divisor[j] = w[i] + w[j] if (w[i] > least) | (w[j] > least) else INFINITY
+        divide_row[lapack_t](<const lapack_t *>entry(x, i, 0), divisor, n, <lapack_t *>entry(to, i, 0))
+
+
+cdef inline void times_row(const Slices *to, const Slices *x, const Slices *factors, double *row,
+                           lapack_t *tag) noexcept nogil:
+    """The step COLUMNS; `row` has room for one row."""
+    cdef Py_ssize_t i, j
+    cdef const lapack_t *p
+    cdef lapack_t *d
+    read_row[lapack_t](factors, row, tag)
+    for i in range(x.m):
+        p = <const lapack_t *>entry(x, i, 0)
+        d = <lapack_t *>entry(to, i, 0)
+        for j in range(x.n):
+            if lapack_t is float or lapack_t is double:
+                d[j] = p[j] * <lapack_t>row[j]
+            elif lapack_t is complex64_t:
+                d[j].real, d[j].imag = p[j].real * <float>row[j], p[j].imag * <float>row[j]
+            else:
+                d[j].real, d[j].imag = p[j].real * row[j], p[j].imag * row[j]
+
+
+cdef inline void add_row(const Slices *to, const Slices *x, const Slices *terms, double *row,
+                         lapack_t *tag) noexcept nogil:
+    """The step DIAGONAL; `row` has room for one row."""
+    cdef Py_ssize_t i
+    cdef lapack_t *d
+    read_row[lapack_t](terms, row, tag)
+    if to.data != x.data:
+        copy[lapack_t](to, x, False, tag)
+    for i in range(x.m):
+        d = <lapack_t *>entry(to, i, i)
+        if lapack_t is float or lapack_t is double:
+            d[0] = d[0] + <lapack_t>row[i]
+        elif lapack_t is complex64_t:
+            d[0].real += <float>row[i]
+        else:
+            d[0].real += row[i]
+
+
 cdef int run_step(const ProgramOp *op, Py_ssize_t k, Py_ssize_t slice, char *temporary, lapack_t *ws) noexcept nogil:
     cdef const Step *s = &op.steps[k]
     cdef size_t item = sizeof(lapack_t)
-    cdef Slices a = view(op, s.at[0], slice, temporary, item), b, c
+    cdef Slices a = view(op, s.at[0], slice, temporary, item), b, c, d
     cdef MatmulOp product
     cdef TriangularOp system
     cdef PassOp one
@@ -258,6 +364,8 @@ cdef int run_step(const ProgramOp *op, Py_ssize_t k, Py_ssize_t slice, char *tem
         b = view(op, s.at[1], slice, temporary, item)
     if two:
         c = view(op, s.at[2], slice, temporary, item)
+    if s.at[3] >= 0:
+        d = view(op, s.at[3], slice, temporary, item)
     if s.kind == MATMUL:
         product.x, product.y, product.out = b, c, a
         product.conj_x, product.conj_y = s.flag[0], s.flag[1]
@@ -280,7 +388,16 @@ cdef int run_step(const ProgramOp *op, Py_ssize_t k, Py_ssize_t slice, char *tem
         (<lapack_t *>entry(&a, 0, 0))[0] = <lapack_t>power(
             max(largest[lapack_t](&b, ws), largest[lapack_t](&c, ws) if two else 0), s.flag[0])
     elif s.kind == DIVIDE or s.kind == TIMES:
-        scale[lapack_t](&a, &b, real_of[lapack_t](&c, ws), s.kind == DIVIDE, ws)
+        scale[lapack_t](&a, &b, scalar[lapack_t](&c, ws), s.kind == DIVIDE, ws)
+    elif s.kind == DIAGONAL:
+        add_row[lapack_t](&a, &b, &c, <double *>ws, ws)
+    elif s.kind == COLUMNS:
+        times_row[lapack_t](&a, &b, &c, <double *>ws, ws)
+    elif s.kind == PAIRS:
+        divide_pairs[lapack_t](&a, &b, &c, &d if s.at[3] >= 0 else NULL, op.constants[2 * k], op.constants[2 * k + 1],
+                               <double *>ws, ws)
+    elif s.kind == SUMS:
+        divide_sums[lapack_t](&a, &b, &c, op.constants[2 * k], <double *>ws, ws)
     elif s.kind == LIFT:
         copy[lapack_t](&a, &b, False, ws)
         lift_last[lapack_t](&a, op.constants[2 * k], ws)
@@ -316,7 +433,8 @@ def run(tuple arrays, int batch_axes, ndarray steps, ndarray values, ndarray con
 
     Parameters
     ----------
-    arrays : the arrays of the call, the results too, over the same batch; the first one has a kernel dtype
+    arrays : the arrays of the call, the results too, over the same batch. The first one has the dtype of the program;
+        the others too, or its real type where a step reads a row, or intp for positions
     batch_axes : their number
     steps, values, constants : int64 and float64 tables in the layout of `Step` and `Value`
     temporary : of each temporary buffer the columns, and where it begins in numbers of the dtype

@@ -13,6 +13,7 @@ cdef enum Reflection:
     SKEW                # both halves of x - x^H
     TWIST               # x below, -x^H above
     UNTWIST             # x - x^H below, zero above
+    MIRROR              # x below, x^H above
 
 
 cdef struct PassOp:

@@ -118,6 +118,9 @@ cdef inline void reflect(int kind, lapack_t below, lapack_t above, lapack_t *to_
     elif kind == TWIST:
         to_below[0] = below
         to_above[0] = -conj[lapack_t](below)
+    elif kind == MIRROR:
+        to_below[0] = below
+        to_above[0] = conj[lapack_t](below)
     else:
         to_below[0] = below - mirrored
         to_above[0] = 0
@@ -151,11 +154,13 @@ cdef int reflect_lane(const void *op_, Py_ssize_t slice, lapack_t *ws) noexcept 
                 reflect_block[lapack_t](SKEW, &op.x, p, ib, jb, out)
             elif op.kind == TWIST:
                 reflect_block[lapack_t](TWIST, &op.x, p, ib, jb, out)
+            elif op.kind == MIRROR:
+                reflect_block[lapack_t](MIRROR, &op.x, p, ib, jb, out)
             else:
                 reflect_block[lapack_t](UNTWIST, &op.x, p, ib, jb, out)
     for i in range(n):
         fetch[lapack_t](&op.x, p, i, i, &d)
-        if op.kind == HERMITIAN:
+        if op.kind == HERMITIAN or op.kind == MIRROR:
             d = d + conj[lapack_t](d)
         else:
             d = d - conj[lapack_t](d)
@@ -164,10 +169,10 @@ cdef int reflect_lane(const void *op_, Py_ssize_t slice, lapack_t *ws) noexcept 
 
 
 def reflection(ndarray x, str kind, lanes):
-    """What a square matrix and its conjugate transpose make: 'hermitian', 'skew', 'twist' or 'untwist'."""
+    """What a square matrix and its conjugate transpose make: 'hermitian', 'skew', 'twist', 'untwist' or 'mirror'."""
     cdef PassOp op
     cdef int t = cnp.PyArray_TYPE(x)
-    op.kind = {"hermitian": HERMITIAN, "skew": SKEW, "twist": TWIST, "untwist": UNTWIST}[kind]
+    op.kind = {"hermitian": HERMITIAN, "skew": SKEW, "twist": TWIST, "untwist": UNTWIST, "mirror": MIRROR}[kind]
     return run_pass(&op, x, of_type(t, <lane_fn>reflect_lane[float], <lane_fn>reflect_lane[double],
                                     <lane_fn>reflect_lane[complex64_t], <lane_fn>reflect_lane[complex128_t]), lanes)
 

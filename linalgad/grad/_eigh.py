@@ -5,6 +5,7 @@ from . import _xp as xp
 from ._align import aligned
 from ._dual import join, level_of, primal_of, primitive, tangent_of
 from ._forward import public
+from ._program import program
 from ._table import Capability, Record, register
 
 
@@ -31,19 +32,33 @@ def eigh_cotangent(gw, gv, w, v, opt):
     unit = w / top
     if gv is None:
         whole = xp.zeros_like(w) if gw is None else gw * top
-        ga = xp.outer(v * spectral.row(xp.zeros_like(w) if gw is None else gw), v)
-        return xp.herm(ga), spectral.spectral_info(unit, None, [spectral.row(whole)], opt=opt)
+        ga = _from_values(v, spectral.row(xp.zeros_like(w) if gw is None else gw))
+        return ga, spectral.spectral_info(unit, None, [spectral.row(whole)], opt=opt)
     if opt.gauge == "ignore" and xp.is_complex(v):
         gv = spectral.absorb_phases(v, gv, spectral.phase_slopes((v, gv)))
-    numerator = xp.skew(xp.inner(v, gv))
     scale = spectral.cotangent_scale(v, gv)
-    inner = _gap.divide_gap(numerator, _gap.gaps(unit), spectral.pair_scale(scale), eps=opt.derivative_eps)
-    inner = inner / top[..., None]
-    whole = [scale]
+    whole = [scale] if gw is None else [scale, spectral.row(gw * top)]
+    ga, numerator = _from_vectors(gv, v, spectral.row(unit), scale, top[..., None], gw if gw is None else spectral.row(gw),
+                                  eps=opt.derivative_eps,
+                                  show=xp.is_complex(v) or _gap.unresolved(unit) is not None)
+    return ga, spectral.spectral_info(unit, numerator, whole, opt=opt)
+
+
+@program
+def _from_values(v, gw):
+    """V diag(gw) V^H."""
+    return xp.mirror(xp.tril_outer(spectral.scale_columns(v, gw), v))
+
+
+@program
+def _from_vectors(gv, v, unit, scale, top, gw, *, eps, show):
+    """gA of `eigh_cotangent`, and N if it is to be shown; what belongs to the columns comes as rows."""
+    numerator = xp.skew(xp.inner(v, gv))
+    inner = spectral.pair_quotient(numerator, unit, scale, eps=eps) / top
     if gw is not None:
-        inner = xp.add_diagonal(inner, gw)
-        whole.append(spectral.row(gw * top))
-    return xp.herm(xp.outer(xp.matmul(v, inner), v)), spectral.spectral_info(unit, numerator, whole, opt=opt)
+        inner = spectral.add_to_diagonal(inner, gw)
+    # The product is Hermitian.
+    return xp.mirror(xp.tril_outer(xp.matmul(v, inner), v)), numerator if show else None
 
 
 def lifted_spectrum(a, spectrum, opt):
@@ -59,8 +74,7 @@ def lifted_spectrum(a, spectrum, opt):
 @primitive
 def spectral_sum(a, gw, *, spectrum, opt):
     """sum_j gw_j v_j v_j^H for the eigenvectors of `a`: the gradient of the eigenvalues as a function of `a`."""
-    v = spectrum[1]
-    return xp.outer(v * gw[..., None, :], v)
+    return _from_values(spectrum[1], spectral.row(gw))
 
 
 @spectral_sum.rule
@@ -160,7 +174,7 @@ def _eigvalsh_vjp(call, cotangents, needs):
     gw = xp.embed(gw, shape=call.aux[0].shape, index=(..., columns(call.kw, call.aux[0].shape[-1])))
     ga = spectral_sum(call.args[0], gw, spectrum=call.aux, opt=call.opt)
     w = call.aux[0]
-    return (xp.herm(ga),), spectral.spectral_info(w / spectral.top_scale(w), None, [spectral.row(gw)], opt=call.opt)
+    return (ga,), spectral.spectral_info(w / spectral.top_scale(w), None, [spectral.row(gw)], opt=call.opt)
 
 
 def _project(call, cotangents):
@@ -190,10 +204,12 @@ _TRACE = "the tangents of a repeated eigenvalue sum to the trace of its block"
 VECTORS = register(Record(
     name="eigh", forward=_eigh_forward, jvp=_eigh_jvp, vjp=_eigh_vjp, pack=_result, project=_project,
     variant=lambda kw, count: _pencil("VECTORS") if count > 1 else VECTORS, align=_eigh_align, sliced=True,
+    programmed=True,
     capabilities=(Capability("eigenvalues", caveat=_TRACE), Capability("eigenvectors", caveat=_TIE)),
 ))
 VALUES = register(Record(
     name="eigvalsh", forward=_eigvalsh_forward, jvp=_eigvalsh_jvp, vjp=_eigvalsh_vjp, remember=None,
     variant=lambda kw, count: _pencil("VALUES") if count > 1 else VALUES, align=_eigvalsh_align, sliced=True,
+    programmed=True,
     capabilities=(Capability("eigenvalues", caveat=_TRACE),),
 ))

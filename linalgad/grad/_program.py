@@ -23,9 +23,10 @@ WIDEST = 256
 
 _KINDS = {name: k for k, name in enumerate(kernel.STEPS)}
 _DIAGONALS = ("kept", "halved", "ones")
-_REFLECTIONS = ("hermitian", "skew", "twist", "untwist")
+_REFLECTIONS = ("hermitian", "skew", "twist", "untwist", "mirror")
 #: Steps that may write over the operand they read.
-_IN_PLACE = frozenset(_KINDS[name] for name in ("combine", "divide", "times", "lift"))
+_IN_PLACE = frozenset(_KINDS[name] for name in ("combine", "divide", "times", "lift", "diagonal", "columns",
+                                                   "pairs", "sums"))
 _ALIGNED = 16           # numbers to which temporary matrices are rounded up
 
 
@@ -51,7 +52,7 @@ def program(fun):
         if any(type(x) is not np.ndarray for x in arrays) or not serves(arrays[0]):
             return fun(*args, **static)
         batch, dtype = arrays[0].shape[:-2], arrays[0].dtype
-        if any(_batch(x) != batch or not (x.dtype == np.intp or x.dtype == dtype and is_ready(x)) for x in arrays):
+        if any(_batch(x) != batch or not _takes(x, dtype) for x in arrays):
             return fun(*args, **static)
         key = (dtype, tuple((x.dtype, x.shape[len(batch):]) if hasattr(x, "dtype") else x for x in args),
                tuple(sorted(static.items())))
@@ -68,6 +69,13 @@ def program(fun):
 
 def _batch(x):
     return x.shape[:-1] if x.dtype == np.intp else x.shape[:-2]
+
+
+def _takes(x, dtype):
+    """Whether an array may be an argument: in the dtype of the program, rows of its real type, or positions."""
+    if x.dtype == np.intp:
+        return True
+    return is_ready(x) and (x.dtype == dtype or x.shape[-2] == 1 and x.dtype == dtype.type(0).real.dtype)
 
 
 def _recorded(fun, args, static, axes, dtype):
@@ -99,6 +107,16 @@ class _Rows:
         return Symbol(None, self.buffer, 0, 0, self.buffer.m, 1, False)
 
 
+class _RealRow(_Rows):
+    """Real numbers beside complex matrices, (..., 1, N)."""
+
+    def __init__(self, buffer):
+        self.buffer, self.shape, self.ndim = buffer, (1, buffer.m, buffer.n), 3
+
+    def symbol(self):
+        return Symbol(None, self.buffer, 0, 0, self.buffer.m, self.buffer.n, False)
+
+
 class _Recorder:
     """The steps that a function takes."""
 
@@ -110,7 +128,9 @@ class _Recorder:
         core = x.shape[axes:]
         buffer = _Buffer(core[0], core[1] if len(core) > 1 else 1, self.arrays)
         self.arrays += 1
-        return _Rows(buffer) if len(core) == 1 else self.whole(buffer)
+        if len(core) == 1:
+            return _Rows(buffer)
+        return self.whole(buffer) if x.dtype == self.dtype else _RealRow(buffer)
 
     def whole(self, buffer):
         return Symbol(self, buffer, 0, 0, buffer.m, buffer.n, False)
@@ -230,6 +250,9 @@ class _Recorder:
     def do_untwist(self, x):
         return self.reflection(x, "untwist")
 
+    def do_mirror(self, x):
+        return self.reflection(x, "mirror")
+
     def do_take_rows(self, x, rows):
         return self.step("rows", self.new(rows.shape[-1], x.shape[-1]), x, rows.symbol(), flags=(0,))
 
@@ -280,7 +303,9 @@ class _Recorder:
         return self.scaled(x, -1)
 
     def by_power(self, kind, x, scale):
-        if not isinstance(x, Symbol) or scale.shape[-2:] != (1, 1) or x.size == 1:
+        if isinstance(scale, _RealRow):
+            scale = scale.symbol()
+        if not (isinstance(x, Symbol) and isinstance(scale, Symbol)) or scale.shape[-2:] != (1, 1) or x.size == 1:
             raise NotRecordableError(kind)
         if x.transposed:
             return _transpose(self.by_power(kind, _transpose(x), scale))
@@ -294,6 +319,31 @@ class _Recorder:
     def do_divide(self, x, y):
         return self.by_power("divide", x, y)
 
+    # With rows of real numbers.
+
+    def by_row(self, kind, x, *rows, constants=(0.0, 0.0)):
+        rows = [_row(row) for row in rows]
+        if x.transposed or any(row.shape[-2:] != (1, x.shape[-1]) for row in rows):
+            raise NotRecordableError(kind)
+        return self.step(kind, self.new(*x.shape[-2:]), x, *rows, constants=constants)
+
+    def do_add_to_diagonal(self, x, row):
+        return self.by_row("diagonal", x, row)
+
+    def do_scale_columns(self, x, row):
+        return self.by_row("columns", x, row)
+
+    def do_pair_quotient(self, num, values, noise=None, *, eps=None):
+        if eps:
+            raise NotRecordableError("pair_quotient")
+        least, factor = (0.0, 0.0) if eps is not None else (_tols.gap_resolution(self.dtype),
+                                                            _tols.numerator_noise(self.dtype))
+        rows = (values,) if eps is not None or noise is None else (values, noise)
+        return self.by_row("pairs", num, *rows, constants=(least, factor))
+
+    def do_sum_quotient(self, num, values, tol):
+        return self.by_row("sums", num, values, constants=(tol, 0.0))
+
     def do_binary_scale(self, *xs):
         if len(xs) > 2 or not all(x.size for x in xs):
             raise NotRecordableError("binary_scale")
@@ -301,6 +351,15 @@ class _Recorder:
 
     def do_lifted(self, x):
         return self.step("lift", self.new(*x.shape[-2:]), x, constants=(_tols.eps(self.dtype), 0.0))
+
+
+def _row(x):
+    """A row, which a step reads as real numbers: an argument."""
+    if isinstance(x, _RealRow):
+        return x.symbol()
+    if isinstance(x, Symbol) and not x.recorder.complex and x.buffer.array is not None:
+        return x
+    raise NotRecordableError("row")
 
 
 def _transpose(x):
@@ -388,7 +447,7 @@ class _Program:
             for x in {id(lies(x)): lies(x) for x in operands}.values():
                 if x.array is None and last[id(x)] == k:
                     _give_back(free, *number[id(x)][1:])
-            rows.append((kind, *at, *[-1] * (3 - len(at)), *flags, *[0] * (5 - len(flags))))
+            rows.append((kind, *at, *[-1] * (4 - len(at)), *flags, *[0] * (5 - len(flags))))
             constants.append(pair)
         self._steps = np.array(rows, np.int64)
         self._values = np.array(values, np.int64)
@@ -431,7 +490,9 @@ def _filled(x, outputs):
 
 def _scratch(kind, operands):
     """Numbers in the workspace of a step."""
-    return sum(x.size for x in operands[1:]) if kind in (_KINDS["matmul"], _KINDS["solve"]) else 0
+    if kind in (_KINDS["matmul"], _KINDS["solve"]):
+        return sum(x.size for x in operands[1:])
+    return 6 * operands[0].shape[-1]        # up to three rows in double precision
 
 
 def _work(kind, operands):

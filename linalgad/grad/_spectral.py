@@ -2,6 +2,7 @@
 from .._lib import _tols
 from . import _gap
 from . import _xp as xp
+from ._dual import recordable
 from ._policy import Info
 
 
@@ -34,6 +35,34 @@ def cotangent_scale(v, gv):
 def pair_scale(scale):
     """c_i + c_j for column magnitudes c, (..., N, N); 0 stays 0, which asks for no test."""
     return scale if isinstance(scale, int) else scale + xp.T(scale)
+
+
+# What a program has steps for; rows are (..., 1, N) and real.
+
+@recordable
+def pair_quotient(num, values, noise=None, *, eps=None):
+    """`divide_gap` for all pairs of the numbers in a row, with the noise c_i + c_j of magnitudes c in another row."""
+    return _gap.divide_gap(num, _gap.gaps(values[..., 0, :]), noise if noise is None else pair_scale(noise), eps=eps)
+
+
+@recordable
+def sum_quotient(num, values, tol):
+    """num over the sums of all pairs of the numbers in a row, 0 where both numbers are at most `tol`."""
+    values = values[..., 0, :]
+    null = xp.magnitude(values) <= tol
+    return num * xp.reciprocal(column(values) + row(values), ~(column(null) & row(null)))
+
+
+@recordable
+def scale_columns(x, factors):
+    """x with each column times the number in a row."""
+    return x * factors
+
+
+@recordable
+def add_to_diagonal(x, terms):
+    """x with a row added to the diagonal."""
+    return xp.add_diagonal(x, terms[..., 0, :])
 
 
 def fix_phases(lead, *pairs):

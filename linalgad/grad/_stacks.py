@@ -69,13 +69,13 @@ def _with_diagonal(x, d):
 
 
 def reflection(x, kind):
-    """What x and x^H make: 'hermitian', 'skew', 'twist' or 'untwist'; see `_kernels/_stacks`."""
+    """What x and x^H make: 'hermitian', 'skew', 'twist', 'untwist' or 'mirror'; see `_kernels/_stacks`."""
     if is_ready(x):
         return _stacks.reflection(x, kind, None)
     below, above = np.tril(x, -1), np.conj(_transposed(np.triu(x, 1)))
     d = np.diagonal(x, axis1=-2, axis2=-1)
-    if kind == "hermitian":
-        low, d, sign = 0.5 * (below + above), (d + np.conj(d)) * 0.5, 1
+    if kind in ("hermitian", "mirror"):
+        low, d, sign = below if kind == "mirror" else 0.5 * (below + above), (d + np.conj(d)) * 0.5, 1
     else:
         low, d = {"skew": 0.5 * (below - above), "twist": below, "untwist": below - above}[kind], (d - np.conj(d)) * 0.5
         sign = 0 if kind == "untwist" else -1

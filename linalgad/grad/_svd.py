@@ -4,9 +4,15 @@ from . import _gap
 from . import _spectral as spectral
 from . import _xp as xp
 from ._align import aligned, aligned_null
-from ._dual import join, level_of, primal_of, primitive, tangent_of
+from ._dual import join, level_of, plus, primal_of, primitive, tangent_of
 from ._forward import public
+from ._program import program
 from ._table import Capability, Record, register
+
+
+def _null_size(s, m, n, opt):
+    """Up to what part of the largest a singular value counts as zero."""
+    return _tols.derivative_rank(s.dtype, m, n) if opt.rank_tol is None else opt.rank_tol
 
 
 def _scaled(s, m, n, opt):
@@ -16,8 +22,7 @@ def _scaled(s, m, n, opt):
     """
     top = spectral.top_scale(s)
     unit = s / top
-    tol = _tols.derivative_rank(s.dtype, m, n) if opt.rank_tol is None else opt.rank_tol
-    null = xp.magnitude(unit) <= tol
+    null = xp.magnitude(unit) <= _null_size(s, m, n, opt)
     total = spectral.column(unit) + spectral.row(unit)
     if not null.any():
         return top, unit, 1 / unit, 1 / total, null
@@ -88,44 +93,64 @@ def svd_cotangent(gu, gs, gvh, u, s, vh, opt):
     """
     if gu is None and gvh is None:
         gs = xp.zeros_like(s) if gs is None else gs
-        return (xp.matmul(u[..., :s.shape[-1]] * spectral.row(gs), vh[..., :s.shape[-1], :]),
-                _values_info(gs, s, u, vh, opt))
+        k = s.shape[-1]
+        return _from_values(u[..., :k], vh[..., :k, :], spectral.row(gs)), _values_info(gs, s, u, vh, opt)
     k = s.shape[-1]
     (u1, u2), (v1, v2) = _halves(u, k), _halves(xp.H(vh), k)
     (gu1, gu2), (gv1, gv2) = _halves(gu, k), _halves(None if gvh is None else xp.H(gvh), k)
     if opt.gauge == "ignore" and xp.is_complex(u):
         gu1 = xp.zeros_like(u1) if gu1 is None else gu1
         gu1 = spectral.absorb_phases(u1, gu1, spectral.phase_slopes((u1, gu1), (v1, gv1)))
-    top, unit, inverse, sums, null = _scaled(s, u.shape[-2], vh.shape[-1], opt)
-    au = None if gu1 is None else xp.skew(xp.inner(u1, gu1))
-    av = None if gv1 is None else xp.skew(xp.inner(v1, gv1))
+    top, unit, inverse, _, null = _scaled(s, u.shape[-2], vh.shape[-1], opt)
+    columns = spectral.cotangent_scale(u1, gu1) + spectral.cotangent_scale(v1, gv1)
+    values = None if gs is None else spectral.row(gs * top)
+    show = xp.is_complex(u) or null.any() or _gap.unresolved(unit) is not None
+    ga, shown = _from_vectors(u1, v1, gu1, gv1, _behind(u1, u2, gu2), _behind(v1, v2, gv2), spectral.row(unit),
+                              spectral.row(inverse), columns, values, top[..., None], eps=opt.derivative_eps,
+                              null=_null_size(s, u.shape[-2], vh.shape[-1], opt), show=bool(show))
+    numerator, twist, left, right = shown
+    lost = _lost(twist, left, right, null, (u2, gu2), (v2, gv2))
+    whole = [columns] + [x for x in (gu2, gv2, values) if x is not None]
+    return ga, spectral.spectral_info(unit, numerator, whole, lost, xp.count(~null[..., None]), opt)
+
+
+def _behind(u1, u2, gu2):
+    """What the cotangent of extra columns adds to the part that moves U1 out of its span; None if nothing."""
+    return None if gu2 is None else -xp.matmul(u2, xp.inner(gu2, u1))
+
+
+@program
+def _from_values(u, vh, gs):
+    """U diag(gs) V^H."""
+    return xp.matmul(spectral.scale_columns(u, gs), vh)
+
+
+@program
+def _from_vectors(u, v, gu, gv, left, right, unit, inverse, columns, values, top, *, eps, null, show):
+    """gA of `svd_cotangent`, and (N, a_U - a_V, and what leaves the spans) if they are to be shown.
+
+    `left` and `right` are what `_behind` finds; what belongs to the columns comes as rows.
+    """
+    au = None if gu is None else xp.skew(xp.inner(u, gu))
+    av = None if gv is None else xp.skew(xp.inner(v, gv))
     numerator = au if av is None else av if au is None else au + av
     twist = au if av is None else -av if au is None else au - av
-    columns = spectral.cotangent_scale(u1, gu1) + spectral.cotangent_scale(v1, gv1)
-    inner = _gap.divide_gap(numerator, _gap.gaps(unit), spectral.pair_scale(columns), eps=opt.derivative_eps)
-    inner = inner + twist * sums
-    left, right = _outward(u1, u2, gu1, gu2), _outward(v1, v2, gv1, gv2)
-    scale = top[..., None]
-    if gs is not None:
-        inner = xp.add_diagonal(inner, gs * top)
-    cols = xp.matmul(u1, inner)
+    inner = spectral.pair_quotient(numerator, unit, columns, eps=eps) + spectral.sum_quotient(twist, unit, null)
+    if values is not None:
+        inner = spectral.add_to_diagonal(inner, values)
+    left, right = plus(_outward(u, gu), left), plus(_outward(v, gv), right)
+    cols = xp.matmul(u, inner)
     if left is not None:
-        cols = cols + left * spectral.row(inverse)
-    ga = xp.outer(cols, v1)
+        cols = cols + spectral.scale_columns(left, inverse)
+    ga = xp.outer(cols, v)
     if right is not None:
-        ga = ga + xp.outer(u1 * spectral.row(inverse), right)
-    lost = _lost(twist, left, right, null, (u2, gu2), (v2, gv2))
-    whole = [columns] + [x for x in (gu2, gv2, None if gs is None else spectral.row(gs * top)) if x is not None]
-    return ga / scale, spectral.spectral_info(unit, numerator, whole, lost, xp.count(~null[..., None]), opt)
+        ga = ga + xp.outer(spectral.scale_columns(u, inverse), right)
+    return ga / top, (numerator, twist, left, right) if show else (None, None, None, None)
 
 
-def _outward(u1, u2, gu1, gu2):
+def _outward(u, gu):
     """The part of a cotangent that moves U out of its span, m x k, before division by s; None if none."""
-    out = None if gu1 is None else _outside(gu1, u1)
-    if gu2 is not None:
-        extra = -xp.matmul(u2, xp.inner(gu2, u1))
-        out = extra if out is None else out + extra
-    return out
+    return None if gu is None else _outside(gu, u)
 
 
 def _lost(twist, left, right, null, *extras):
@@ -157,7 +182,7 @@ def lifted_svd(a, factors, opt):
 def singular_sum(a, gs, *, factors, opt):
     """sum_j gs_j u_j v_j^H for the singular vectors of `a`: the gradient of the values as a function of `a`."""
     u, _, vh = factors
-    return xp.matmul(u * gs[..., None, :], vh)
+    return _from_values(u, vh, spectral.row(gs))
 
 
 @singular_sum.rule
@@ -294,12 +319,12 @@ _TRACE = "the tangents of a repeated value sum to the trace of its block"
 
 _VALUES = register(Record(
     name="svdvals", forward=_svdvals_forward, jvp=_svdvals_jvp, vjp=_svdvals_vjp, remember=None,
-    align=_svdvals_align, sliced=True,
+    align=_svdvals_align, sliced=True, programmed=True,
     capabilities=(Capability("S", caveat=_TRACE + "; a subgradient at 0"),),
 ))
 _VECTORS = register(Record(
     name="svd", forward=_svd_forward, jvp=_svd_jvp, vjp=_svd_vjp, pack=_result, project=_project,
-    align=_svd_align, sliced=True,
+    align=_svd_align, sliced=True, programmed=True,
     variant=lambda kw, count: _VECTORS if kw.get("compute_uv", True) else _VALUES,
     capabilities=(Capability("U", caveat=_TIE + "; extra columns of a full U through their projector only"),
                   Capability("S", caveat=_TRACE),

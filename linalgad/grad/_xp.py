@@ -78,6 +78,7 @@ __all__ = [
     "magnitude",
     "matmul",
     "max_magnitude",
+    "mirror",
     "multiply",
     "nearest",
     "negative",
@@ -282,6 +283,12 @@ def twist(x):
 def untwist(x):
     """tril(x - x^H, -1) + i Im diag x: the adjoint of `twist`."""
     return _stacks.reflection(x, "untwist")
+
+
+@linear
+def mirror(x):
+    """The Hermitian matrix with the entries of x below the diagonal."""
+    return _stacks.reflection(x, "mirror")
 
 
 @linear
