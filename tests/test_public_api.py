@@ -25,8 +25,10 @@ ALLOWED = {
     "_lib": {"_lib", "_kernels._lanes", "_kernels._compact", "_compact"},
     "public": {"_lib", "_kernels", "_compact"},
     "index": {"public", "_lib"},
-    # The forward functions only through grad/_forward.py, by name; products and passes have no public function.
-    "grad": {"grad", "_lib", "_kernels._lanes", "_kernels._matmul", "_kernels._stacks"},
+    # The forward functions only through grad/_forward.py, by name; products, passes, programs and determinants of given
+    # factors have no public function.
+    "grad": {"grad", "_lib", "_kernels._lanes", "_kernels._matmul", "_kernels._stacks", "_kernels._program",
+             "_kernels._det"},
     "interop": {"interop", "grad", "_lib"},
 }
 

@@ -46,8 +46,8 @@ cdef inline void run_block(const lg_entry *kernel, int flags, Py_ssize_t n, Py_s
     kernel.run(&call)
 
 
-cdef inline void subtract_product(char transa, char transb, blas_int m, blas_int n, blas_int k, lapack_t *a, blas_int lda,
-                                  lapack_t *b, blas_int ldb, lapack_t *c, blas_int ldc) noexcept nogil:
+cdef inline void subtract_product(char transa, char transb, blas_int m, blas_int n, blas_int k, lapack_t *a,
+                                  blas_int lda, lapack_t *b, blas_int ldb, lapack_t *c, blas_int ldc) noexcept nogil:
     """C := C - op(A) op(B)."""
     cdef lapack_t one = 1, minus = -1
     if lapack_t is float:
@@ -78,8 +78,8 @@ cdef inline void trsm_right_blocks(const lg_entry *kernel, char uplo, char trans
             subtract_product[lapack_t](
                 b'N', trans, m, size, done, b + first * ldb, ldb,
                 a + (first + start * lda if trans == b'N' else start + first * lda), lda, b + start * ldb, ldb)
-        run_block[lapack_t](kernel, flags, size, m, a + start * (lda + 1), item, lda * item, <char *>(b + start * ldb),
-                            ldb * item, item, <char *>(b + start * ldb), ldb * item, item)
+        run_block[lapack_t](kernel, flags, size, m, a + start * (lda + 1), item, lda * item,
+                            <char *>(b + start * ldb), ldb * item, item, <char *>(b + start * ldb), ldb * item, item)
 
 
 cdef inline void trsm_right(char uplo, char trans, char diag, blas_int m, blas_int n, lapack_t *a, blas_int lda,
@@ -120,8 +120,9 @@ cdef inline void trsm_left(char uplo, char trans, char diag, blas_int n, blas_in
             done = start if lower else n - first
             if done > 0:
                 subtract_product[lapack_t](
-                    trans, b'N', size, k, done, a + (start + first * lda if trans == b'N' else first + start * lda), lda,
-                    b + first, ldb, b + start, ldb)
+                    trans, b'N', size, k, done,
+                    a + (start + first * lda if trans == b'N' else first + start * lda), lda, b + first, ldb,
+                    b + start, ldb)
             run_block[lapack_t](kernel, flags, size, k, a + start * (lda + 1), item, lda * item, <char *>(b + start),
                                 item, ldb * item, <char *>(b + start), item, ldb * item)
     elif lapack_t is float:

@@ -160,7 +160,7 @@ cdef int det_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcept nogil:
 
 
 cdef int factors_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcept nogil:
-    """The determinant from LU factors and row interchanges from 0, as sign and logarithm or as mantissa and exponent."""
+    """The determinant from LU factors and interchanges from 0, as sign and logarithm or as mantissa and exponent."""
     cdef const DetOp *op = <const DetOp *>op_
     cdef Py_ssize_t j
     cdef const char *p = at(&op.a, i)

@@ -42,8 +42,8 @@ cdef inline void gemm(char transa, char transb, blas_int m, blas_int n, blas_int
         blas.zgemm(&transa, &transb, &m, &n, &k, &one, <complex128_t *>a, &lda, <complex128_t *>b, &ldb, &zero, c, &ldc)
 
 
-cdef inline void gemv(char trans, blas_int m, blas_int n, const lapack_t *a, blas_int lda, const lapack_t *x, blas_int incx,
-                      lapack_t *y, blas_int incy) noexcept nogil:
+cdef inline void gemv(char trans, blas_int m, blas_int n, const lapack_t *a, blas_int lda, const lapack_t *x,
+                      blas_int incx, lapack_t *y, blas_int incy) noexcept nogil:
     """y := op(A) x for m x n A."""
     cdef lapack_t one = 1, zero = 0
     if lapack_t is float:
@@ -172,7 +172,8 @@ cdef inline void clear_rest(const MatmulOp *op, lapack_t *c, Py_ssize_t ld) noex
         memset(c + i * ld + end, 0, (op.y.n - end) * sizeof(lapack_t))
 
 
-def matmul(ndarray x, ndarray y, tuple shape, bint conj_x, bint conj_y, int triangle, Py_ssize_t k, bint upper, lanes):
+def matmul(ndarray x, ndarray y, tuple shape, bint conj_x, bint conj_y, int triangle, Py_ssize_t k, bint upper,
+           lanes):
     """x @ y of a kernel dtype, as a new array of the broadcast `shape`; either factor may be conjugated first.
 
     With `triangle` -1 or 1 the other entries than those below or above the diagonal `k`, itself included, are zero.
@@ -198,7 +199,8 @@ def matmul(ndarray x, ndarray y, tuple shape, bint conj_x, bint conj_y, int tria
     cdef double order = (<double>op.x.m * op.x.n * op.y.n) ** (1.0 / 3)
     cdef size_t ws_bytes = matmul_workspace(&op, cnp.PyArray_ITEMSIZE(x))
     cdef Compact c
-    if op.x.n > 0 and triangle == 0 and not upper and compact_serves(&c, COMPACT_MATMUL, LG_OP_matmul, t, order, lane, &op):
+    cdef bint whole = op.x.n > 0 and triangle == 0 and not upper
+    if whole and compact_serves(&c, COMPACT_MATMUL, LG_OP_matmul, t, order, lane, &op):
         c.m = op.x.m
         c.n = op.y.n
         c.k = op.x.n

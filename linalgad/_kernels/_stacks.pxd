@@ -25,4 +25,3 @@ cdef struct PassOp:
 cdef int lower_lane(const void *op_, Py_ssize_t slice, lapack_t *ws) noexcept nogil
 cdef int upper_lane(const void *op_, Py_ssize_t slice, lapack_t *ws) noexcept nogil
 cdef int reflect_lane(const void *op_, Py_ssize_t slice, lapack_t *ws) noexcept nogil
-cdef int rows_lane(const void *op_, Py_ssize_t slice, lapack_t *ws) noexcept nogil

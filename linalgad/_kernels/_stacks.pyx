@@ -375,7 +375,7 @@ cdef int exponents_lane(const void *op_, Py_ssize_t slice, lapack_t *ws) noexcep
 
 
 def row_exponents(ndarray x, int zero, lanes):
-    """The binary exponent of the largest part in each row, int32 (..., M): `zero` for rows of zeros, 1 if not finite."""
+    """The binary exponent of the largest part in each row, int32 (..., M); `zero` for zeros, 1 if it is not finite."""
     cdef PassOp op
     cdef int t = cnp.PyArray_TYPE(x)
     op.kind = zero

@@ -8,5 +8,5 @@ cdef struct TriangularOp:
 
 cdef size_t triangular_workspace(const TriangularOp *op, size_t item) noexcept nogil
 cdef int solve_triangular_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcept nogil
-# The same by columns, which are contiguous in `out`; of a matrix with a zero on its diagonal nothing but the code is set.
+# The same by columns, which are contiguous in `out`. A matrix with a zero on its diagonal sets the code alone.
 cdef int solve_columns_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcept nogil

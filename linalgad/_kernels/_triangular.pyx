@@ -8,7 +8,7 @@ from numpy cimport ndarray
 
 from ._types cimport lapack_t, blas_int, complex64_t, complex128_t
 from ._layout cimport (
-    Slices, slices, at, load, load_slice, load_slice_t, store_slice, store_slice_t, operand, fill_nan, clear_triangle,
+    slices, at, load, load_slice, load_slice_t, store_slice, store_slice_t, operand, fill_nan, clear_triangle,
     all_finite, zero_on_diagonal, batch_size, aligned, conj_all, new,
 )
 from ._compact cimport (

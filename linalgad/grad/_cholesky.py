@@ -147,7 +147,8 @@ register(Record(
     capabilities=(Capability("L", caveat=_HERMITIAN),),
 ))
 register(Record(
-    name="cholesky_ex", sliced=True, programmed=True, forward=_cholesky_ex_forward, jvp=_cholesky_jvp, vjp=_cholesky_vjp,
+    name="cholesky_ex", sliced=True, programmed=True,
+    forward=_cholesky_ex_forward, jvp=_cholesky_jvp, vjp=_cholesky_vjp,
     pack=_ex_result,
     capabilities=(Capability("L", caveat=_HERMITIAN),
                   Capability("info", jvp=False, vjp=False, second_order=False, caveat=_INFO)),
@@ -157,6 +158,6 @@ register(Record(
     vjp=_cholesky_solve_vjp, inexact=(0, 1), capabilities=(Capability("x", caveat=_TRIANGLE),),
 ))
 register(Record(
-    name="cholesky_inverse", sliced=True, programmed=True, forward=_cholesky_inverse_forward, jvp=_cholesky_inverse_jvp,
-    vjp=_cholesky_inverse_vjp, capabilities=(Capability("inverse", caveat=_TRIANGLE),),
+    name="cholesky_inverse", sliced=True, programmed=True, forward=_cholesky_inverse_forward,
+    jvp=_cholesky_inverse_jvp, vjp=_cholesky_inverse_vjp, capabilities=(Capability("inverse", caveat=_TRIANGLE),),
 ))

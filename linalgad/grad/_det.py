@@ -1,8 +1,7 @@
 """Derivatives of det and slogdet."""
 from .._lib._validate import as_matrix
-from . import _cofactor
+from . import _cofactor, _stacks
 from . import _factored as factored
-from . import _stacks
 from . import _xp as xp
 from ._forward import public
 from ._table import Capability, Record, register

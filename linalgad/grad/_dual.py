@@ -79,7 +79,7 @@ class Symbol(_Operators):
     Functions of the vocabulary hand themselves to its recorder.
     """
 
-    __slots__ = ("recorder", "buffer", "i", "j", "m", "n", "transposed")
+    __slots__ = ("buffer", "i", "j", "m", "n", "recorder", "transposed")
     ndim = 3
 
     def __init__(self, recorder, buffer, i, j, m, n, transposed):

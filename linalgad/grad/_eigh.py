@@ -38,8 +38,8 @@ def eigh_cotangent(gw, gv, w, v, opt):
         gv = spectral.absorb_phases(v, gv, spectral.phase_slopes((v, gv)))
     scale = spectral.cotangent_scale(v, gv)
     whole = [scale] if gw is None else [scale, spectral.row(gw * top)]
-    ga, numerator = _from_vectors(gv, v, spectral.row(unit), scale, top[..., None], gw if gw is None else spectral.row(gw),
-                                  eps=opt.derivative_eps,
+    values = None if gw is None else spectral.row(gw)
+    ga, numerator = _from_vectors(gv, v, spectral.row(unit), scale, top[..., None], values, eps=opt.derivative_eps,
                                   show=xp.is_complex(v) or _gap.unresolved(unit) is not None)
     return ga, spectral.spectral_info(unit, numerator, whole, opt=opt)
 

@@ -40,7 +40,8 @@ def _ex_result(outputs, kw):
 
 
 register(Record(
-    name="inv", forward=_inv_forward, jvp=_jvp, vjp=_vjp, sliced=True, programmed=True, capabilities=(Capability("inverse"),),
+    name="inv", forward=_inv_forward, jvp=_jvp, vjp=_vjp, sliced=True, programmed=True,
+    capabilities=(Capability("inverse"),),
 ))
 register(Record(
     name="inv_ex", forward=_inv_ex_forward, jvp=_jvp, vjp=_vjp, pack=_ex_result, sliced=True, programmed=True,

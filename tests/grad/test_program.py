@@ -70,7 +70,8 @@ def arguments(kind, rng, n, dtype):
 CASES = [
     *(("cholesky", "definite", {"upper": upper}, (0,)) for upper in (False, True)),
     *(("cholesky_inverse", kind, {"upper": kind == "upper"}, (0,)) for kind in ("lower", "upper")),
-    *(("cholesky_solve", f"{kind} {k}", {"upper": kind == "upper"}, (0,)) for kind in ("lower", "upper") for k in (1, 9)),
+    *(("cholesky_solve", f"{kind} {k}", {"upper": kind == "upper"}, (0,))
+      for kind in ("lower", "upper") for k in (1, 9)),
     *(("solve_triangular", f"lower {k}", {"lower": True, "trans": 2}, (0,)) for k in (1, 9)),
     *(("solve_triangular", f"upper {k}", {"unit_diagonal": True, "trans": 1}, (0,)) for k in (1, 9)),
     ("inv", "general", {}, (0,)),
