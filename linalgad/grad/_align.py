@@ -5,6 +5,12 @@ from .._lib import _tols
 from ._forward import public
 
 
+def nearest_basis(x, like):
+    """Decision: the unitary R for which X R is nearest to `like`, for bases X of neighbouring spaces."""
+    u, _, vh = np.linalg.svd(np.conj(np.swapaxes(x, -1, -2)) @ like)
+    return u @ vh
+
+
 def aligned(coupling, close):
     """Unitary R, block diagonal over the clusters, with R^H C R diagonal inside every cluster.
 

@@ -61,7 +61,8 @@ def check_grads(fun, args, *, order=2, modes=("fwd", "rev"), fast=False, batched
             raise ValueError(f"modes are 'fwd' and 'rev', got {mode!r}")
     flat, _ = _leaves(args)
     dtype = np.result_type(*(x for x in flat if x.dtype.kind in "fc"), np.float32)
-    rng = np.random.default_rng(seed)
+    # A sequence of its own: a caller's random arguments may come from the same seed, and a tangent along them sees little.
+    rng = np.random.default_rng([seed, len(flat), 0x6C61])
     h = _tols.difference_step() if step is None else step
     check = _Comparison(fun, fast, rng, _tols.difference_error(dtype) if rtol is None else rtol)
     tangents = _map(lambda x: _tangent(rng, x), args)
@@ -102,16 +103,21 @@ class _Neighbours:
         for k, weight in self._WEIGHTS:
             values, pullback = vjp(fun, *_shifted(wide, tangents, k * h), **kw)
             order = None if record.match is None else record.match(_tuple(values), _tuple(outputs))
-            self._points.append((weight, _tuple(values), pullback, order))
+            turns = (None,) * len(_tuple(values))
+            if record.follow is not None:
+                turns = record.follow(_tuple(values), tuple(map(_double, _tuple(outputs))))
+            self._points.append((weight, _tuple(values), pullback, order, turns))
 
     def outputs(self):
-        return self._difference([tuple(_sorted(y, order) for y in values) for _, values, _, order in self._points])
+        return self._difference([tuple(map(_turned, (_sorted(y, order) for y in values), turns))
+                                 for _, values, _, order, turns in self._points])
 
     def gradients(self, cts):
         many = isinstance(cts, tuple)
         found = []
-        for _, _, pullback, order in self._points:
-            mine = tuple(None if g is None else _unsorted(_double(g), order) for g in _tuple(cts))
+        for _, _, pullback, order, turns in self._points:
+            mine = tuple(None if g is None else _unsorted(_turned(_double(g), t, back=True), order)
+                         for g, t in zip(_tuple(cts), turns, strict=True))
             found.append(_each(pullback(mine if many else mine[0])))
         return self._difference(found)
 
@@ -189,6 +195,19 @@ def _sorted(y, order):
     """Columns brought to the order of the unshifted spectrum."""
     return y if order is None else np.take_along_axis(y, order.reshape(order.shape[:-1] + (1,) * (y.ndim - order.ndim)
                                                                       + order.shape[-1:]), axis=-1)
+
+
+def _turned(y, turn, back=False):
+    """The last columns (rows for axis -2) of an output in the basis that `Record.follow` found, or back from it."""
+    if turn is None:
+        return y
+    axis, r = turn
+    r = np.conj(np.swapaxes(r, -1, -2)) if back else r
+    if axis == -2:
+        k = y.shape[-2] - r.shape[-1]
+        return np.concatenate([y[..., :k, :], np.conj(np.swapaxes(r, -1, -2)) @ y[..., k:, :]], axis=-2)
+    k = y.shape[-1] - r.shape[-1]
+    return np.concatenate([y[..., :k], y[..., k:] @ r], axis=-1)
 
 
 def _unsorted(g, order):

@@ -2,6 +2,7 @@
 from .._lib import _tols
 from . import _factored as factored
 from . import _xp as xp
+from ._align import nearest_basis
 from ._dual import join, level_of, plus, primal_of, tangent_of
 from ._forward import public
 from ._policy import Info, NotDifferentiableError
@@ -211,6 +212,15 @@ def _r_vjp(call, cotangents, needs):
     return (_unpivoted(ga, order),), info
 
 
+def _follow(outputs, like):
+    """The columns of a complete Q behind those of A, which only their span decides."""
+    q, r = outputs[:2]
+    k = min(r.shape[-2:])
+    if q.shape[-1] == k:
+        return (None,) * len(outputs)
+    return (-1, nearest_basis(q[..., k:], like[0][..., k:])), *(None,) * (len(outputs) - 1)
+
+
 def _raw(*_):
     raise NotDifferentiableError("qr: mode 'raw' (reflectors and their factors) has no derivative; differentiate "
                                  "mode 'reduced', or householder_product")
@@ -252,6 +262,7 @@ def _variant(kw, count):
 
 
 _FULL = {"name": "qr", "forward": _forward, "jvp": _jvp, "vjp": _vjp, "pack": _result, "project": _project,
+         "follow": _follow,
          "sliced": True, "programmed": True,
          "remember": lambda args, outputs, kw: outputs[2] if kw.get("pivoting") else None}
 _ONLY_R = {"name": "qr", "forward": _r_forward, "jvp": _r_jvp, "vjp": _r_vjp, "pack": _r_result, "remember": None,

@@ -80,10 +80,15 @@ def fix_phases(lead, *pairs):
     return [y - x * phase * 1j for x, y in pairs]
 
 
+def settling_phases(x):
+    """The phases that make the pivots of plain vectors real and positive, a row."""
+    pivot = xp.take_pivots(x, rows=xp.pivots(x, _tols.gauge_tie(x.dtype)))
+    return row(xp.conj(pivot) / xp.magnitude(pivot))
+
+
 def settle_phases(lead, *others):
     """Plain vectors with the pivots of the leading ones made real and positive; all turn together."""
-    pivot = xp.take_pivots(lead, rows=xp.pivots(lead, _tols.gauge_tie(lead.dtype)))
-    turn = row(xp.conj(pivot) / xp.magnitude(pivot))
+    turn = settling_phases(lead)
     return [x * turn for x in (lead, *others)]
 
 

@@ -3,7 +3,7 @@ from .._lib import _tols
 from . import _gap
 from . import _spectral as spectral
 from . import _xp as xp
-from ._align import aligned, aligned_null
+from ._align import aligned, aligned_null, nearest_basis
 from ._dual import join, level_of, plus, primal_of, primitive, tangent_of
 from ._forward import public
 from ._program import program
@@ -292,6 +292,18 @@ def _project(call, cotangents):
     return _joined(gu1, gu2), gs, xp.H(_joined(gv1, gv2))
 
 
+def _follow(outputs, like):
+    """The extra columns of U and rows of V^H, which only their span decides, in their phase convention."""
+    u, s, vh = outputs
+    k = s.shape[-1]
+
+    def turn(x, y):
+        r = nearest_basis(x[..., k:], y[..., k:])
+        return r * spectral.settling_phases(x[..., k:] @ r)
+    return (None if u.shape[-1] == k else (-1, turn(u, like[0])), None,
+            None if vh.shape[-2] == k else (-2, turn(xp.H(vh), xp.H(like[2]))))
+
+
 def _project_outside(u1, u2, gu1, gu2, null):
     if gu2 is not None:
         gu2 = gu2 - xp.matmul(u2, xp.skew(xp.inner(u2, gu2)))
@@ -323,7 +335,7 @@ _VALUES = register(Record(
     capabilities=(Capability("S", caveat=_TRACE + "; a subgradient at 0"),),
 ))
 _VECTORS = register(Record(
-    name="svd", forward=_svd_forward, jvp=_svd_jvp, vjp=_svd_vjp, pack=_result, project=_project,
+    name="svd", forward=_svd_forward, jvp=_svd_jvp, vjp=_svd_vjp, pack=_result, project=_project, follow=_follow,
     align=_svd_align, sliced=True, programmed=True,
     variant=lambda kw, count: _VECTORS if kw.get("compute_uv", True) else _VALUES,
     capabilities=(Capability("U", caveat=_TIE + "; extra columns of a full U through their projector only"),

@@ -74,6 +74,9 @@ class Record:
     match : callable or None
         ``match(outputs, like) -> (..., N) integers`` that put the last axis of all outputs into the order of
         `like`, for functions whose order is not continuous (eig).
+    follow : callable or None
+        ``follow(outputs, like) -> tuple`` with (axis, R) for each output whose last columns (rows for axis -2) are a
+        basis that nothing decides: the rotation R that brings them nearest to those of `like`. None for the others.
     capabilities : tuple of Capability
         One per output leaf, in order. An output without jvp and vjp is a constant (pivots, ranks,
         permutations): its tangent is None and a cotangent for it is an error with the caveat as reason.
@@ -100,6 +103,7 @@ class Record:
     project: Callable = lambda call, cotangents: cotangents
     align: Callable | None = None
     match: Callable | None = None
+    follow: Callable | None = None
     inexact: tuple = (0,)
     sliced: bool = False
     programmed: bool = False

@@ -10,7 +10,7 @@ from grad import _make as make
 
 import linalgad as la
 from linalgad import grad
-from linalgad.grad import _dual, _table, xp
+from linalgad.grad import _check, _dual, _table, xp
 from linalgad.grad._gap import divide_gap, gaps
 
 RNG = np.random.default_rng(100)
@@ -249,6 +249,17 @@ def test_check_grads_finds_a_wrong_rule(monkeypatch):
     monkeypatch.setitem(_table._TABLE, "svdvals", half)
     with pytest.raises(grad.GradientMismatch, match="adjoint identity"):
         grad.check_grads(la.svdvals, (R,))
+
+
+def test_check_grads_does_not_go_along_the_argument(monkeypatch):
+    """Random arguments and tangents of one seed are not parallel, or the check would see nothing turn."""
+    a = np.random.default_rng(0).standard_normal((6, 3))
+    seen = []
+    monkeypatch.setattr(_check, "jvp", lambda fun, args, tangents, **kw: seen.append(tangents[0]) or grad.jvp(
+        fun, args, tangents, **kw))
+    grad.check_grads(la.qr, (a,), batched=False)
+    cosine = np.sum(seen[0] * a) / np.linalg.norm(seen[0]) / np.linalg.norm(a)
+    assert abs(cosine) < 0.9
 
 
 @pytest.mark.parametrize("dtype", make.DTYPES)

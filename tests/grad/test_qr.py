@@ -83,6 +83,14 @@ def test_differences(mode):
         grad.check_grads(la.qr, (regular(rng, shape, "complex128"),), mode=mode)
 
 
+@pytest.mark.parametrize("pivoting", [False, True])
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_differences_of_a_complete_basis(dtype, pivoting):
+    """Extra columns are differenced in the basis that turns least from that of the argument."""
+    rng = np.random.default_rng(13)
+    grad.check_grads(la.qr, (make.normal(rng, (2, 6, 3), dtype),), mode="complete", pivoting=pivoting)
+
+
 @pytest.mark.parametrize("dtype, power", [("float32", -84), ("complex64", -84), ("float64", -664), ("float64", 664),
                                           ("complex128", 664)])
 @pytest.mark.parametrize("shape", [(5, 3), (3, 5)], ids=str)

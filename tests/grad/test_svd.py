@@ -328,3 +328,11 @@ def test_none_skips_and_rules_by_name_agree():
     assert make.relative(only, zeros) <= rounding("float64", 5)
     (named,) = grad.svd_vjp((a,), outputs, (None, gs, None), full_matrices=False)
     assert np.array_equal(named, only)
+
+
+@pytest.mark.parametrize("shape", [(2, 5, 3), (2, 3, 5), (1, 4, 4)], ids=str)
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_differences_of_full_factors(dtype, shape):
+    """check_grads follows the extra columns of U and rows of V^H, which only their span decides."""
+    grad.check_grads(la.svd, (make.normal(np.random.default_rng(31), shape, dtype),))
+    grad.check_grads(la.svd, (make.normal(np.random.default_rng(32), shape, dtype),), fast=True, full_matrices=True)
