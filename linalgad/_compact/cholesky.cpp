@@ -1,6 +1,9 @@
 #include "direct.hpp"
+#include "half.hpp"
 
 #include "cholesky.hpp"
+#include "cholesky_solve.hpp"
+#include "lu_small.hpp"
 
 namespace lg {
 namespace {
@@ -32,7 +35,83 @@ template <class V> struct cholesky_op {
     }
 };
 
+// Reads the factor, as L, into registers; whether it lies there directly and its diagonal may be inverted.
+template <int N, class V> LG_FN bool small_factor_of(const part &c, small_factor<N, V> &f) {
+    if (!lies_directly<V>(c, 0, N, N)) return false;
+    take_matrix(f.x, c, 0);
+    if (c.call->flags & LG_UPPER) transpose(f.x);
+    return f.invert_diagonal();
+}
+
+template <class V> struct cholesky_solve_op {
+    static ptrdiff_t elements(ptrdiff_t, ptrdiff_t n, ptrdiff_t k, int) { return n * n + n * k + (n > k ? n : k) * n; }
+    template <int N> LG_CALL static bool direct(const part &c) {
+        small_factor<N, V> f;
+        const int k = (int)c.call->k;
+        const bool upper = c.call->flags & LG_UPPER;
+        if (!small_factor_of(c, f)) return false;
+        store_info(typename traits<V>::I(0), c);
+        V z[N][1];
+        if (k == 1 && lies_directly<V>(c, 1, N, 1) && lies_directly<V>(c, 2, N, 1)) {
+            take_matrix(z, c, 1);
+            f.solve(z, upper);
+            put_matrix(z, c, 2);
+            return true;
+        }
+        arena ws{c.call->ws};
+        V *pb = ws.take<V>(N * k), *spare = ws.take<V>(N * k);
+        const tile<V> b = load(pb, c, 1, N, k, spare);
+        for (int j = 0; j < k; j++) {
+            load_block(z, b.at(0, j));
+            f.solve(z, upper);
+            store_block(z, b.at(0, j));
+        }
+        store(b, c, 2, N, k, spare);
+        return true;
+    }
+    static void run(const part &c) {
+        const int n = (int)c.call->n, k = (int)c.call->k;
+        const bool upper = c.call->flags & LG_UPPER;
+        if (done_directly<V, cholesky_solve_op>(c, n)) return;
+        arena ws{c.call->ws};
+        V *pa = ws.take<V>(n * n), *pb = ws.take<V>(n * k), *spare = ws.take<V>((n > k ? n : k) * n);
+        const tile<V> a = load_triangle(pa, c, 0, n, spare, upper), b = load(pb, c, 1, n, k, spare);
+        store_info(first_zero(a, n), c);
+        solve_factored(upper ? a.t() : a, n, b, k, upper);
+        store(b, c, 2, n, k, spare);
+    }
+};
+
+template <class V> struct cholesky_inverse_op {
+    static ptrdiff_t elements(ptrdiff_t, ptrdiff_t n, ptrdiff_t, int) { return 3 * n * n; }
+    template <int N> LG_CALL static bool direct(const part &c) {
+        small_factor<N, V> f;
+        if (!lies_directly<V>(c, 1, N, N) || !small_factor_of(c, f)) return false;
+        store_info(typename traits<V>::I(0), c);
+        V z[N][N];
+        f.inverse(z);
+        if (c.call->flags & LG_UPPER) transpose(z);
+        put_matrix(z, c, 1);
+        return true;
+    }
+    static void run(const part &c) {
+        const int n = (int)c.call->n;
+        const bool upper = c.call->flags & LG_UPPER;
+        if (done_directly<V, cholesky_inverse_op>(c, n)) return;
+        arena ws{c.call->ws};
+        V *pa = ws.take<V>(n * n), *pm = ws.take<V>(n * n), *px = ws.take<V>(n * n);
+        const tile<V> a = load_triangle(pa, c, 0, n, px, upper), m = ordered(pm, by_rows, n, n);
+        const tile<V> x = result(px, c, 1, n, n);
+        store_info(first_zero(a, n), c);
+        invert_lower(upper ? a.t() : a, n, m);
+        gram(m, n, upper ? x.t() : x); // R^H R is conj(L L^H) for L = R^T: its inverse is the transpose
+        store(x, c, 1, n, n, pa);
+    }
+};
+
 } // namespace
 } // namespace lg
 
 LG_REGISTER(cholesky, cholesky_op)
+LG_REGISTER(cholesky_solve, cholesky_solve_op)
+LG_REGISTER(cholesky_inverse, cholesky_inverse_op)

@@ -14,11 +14,27 @@ template <class V> LG_FN bool lies_directly(const part &c, int v, ptrdiff_t m, p
     return c.count == traits<V>::width && !a.list && a.step == m * n * item && order_of(a, m, n, item) == by_rows;
 }
 
+// Pairs of floats from a run without gaps, and back: a granule holds two of them.
+template <class S> LG_FN void take_pairs(pack<float> *x, const S &from) {
+    typedef granule<float> N;
+    const typename N::R a = N::join(from, 0, 0), b = N::join(from, 2, 0);
+    const typename N::R even = N::low(a, b), odd = N::high(a, b);
+    x[0].r = N::low(even, odd), x[1].r = N::high(even, odd);
+}
+template <class S> LG_FN void put_pairs(const pack<float> *x, const S &to) {
+    typedef granule<float> N;
+    N::split(N::low(x[0].r, x[1].r), to, 0, 0);
+    N::split(N::high(x[0].r, x[1].r), to, 2, 0);
+}
 // The granules of a run of `count` numbers, the last one overlapping the one before.
 template <int count, class T> LG_FN void take(pack<T> (&x)[count], const adjoining<const T> &from) {
     typedef granule<T> N;
     const int G = N::G;
-    if constexpr (count < G) {
+    if constexpr (count == 1) {
+        x[0].r = *(const typename raw<T>::U *)from.p;
+    } else if constexpr (count == 2 && sizeof(T) == 4) {
+        take_pairs(x, from);
+    } else if constexpr (count < G) {
         interleave(x, from, count);
     } else {
         LG_UNROLL for (int g = 0; g < (count + G - 1) / G; g++) {
@@ -34,7 +50,11 @@ template <int count, class T> LG_FN void take(pack<T> (&x)[count], const adjoini
 template <int count, class T> LG_FN void put(const pack<T> (&x)[count], const adjoining<T> &to) {
     typedef granule<T> N;
     const int G = N::G;
-    if constexpr (count < G) {
+    if constexpr (count == 1) {
+        put_numbers(to.p, x[0]);
+    } else if constexpr (count == 2 && sizeof(T) == 4) {
+        put_pairs(x, to);
+    } else if constexpr (count < G) {
         deinterleave(x, to, count);
     } else {
         LG_UNROLL for (int g = 0; g < (count + G - 1) / G; g++) {
@@ -52,31 +72,53 @@ template <class T> LG_FN void from_parts(cx<pack<T>> &x, const pack<T> *p) { x.r
 template <class T> LG_FN void to_parts(const pack<T> &x, pack<T> *p) { p[0] = x; }
 template <class T> LG_FN void to_parts(const cx<pack<T>> &x, pack<T> *p) { p[0] = x.re, p[1] = x.im; }
 
-// Operand v, which lies_directly(), and back.
-template <int M, int N, class V> LG_FN void take_matrix(V (&x)[M][N], const part &c, int v) {
-    typedef typename traits<V>::scalar T;
+// A pack of matrices that lie one after the other by rows, and back.
+template <int M, int N, class V, class T> LG_FN void take_matrix(V (&x)[M][N], const T *from) {
     const int parts = traits<V>::parts;
     pack<T> y[M * N * parts];
-    take(y, adjoining<const T>{(const T *)place(c, v, 0), M * N * parts});
+    take(y, adjoining<const T>{from, M * N * parts});
     LG_UNROLL for (int i = 0; i < M; i++) LG_UNROLL for (int j = 0; j < N; j++) from_parts(x[i][j], y + (i * N + j) * parts);
 }
-template <int M, int N, class V> LG_FN void put_matrix(const V (&x)[M][N], const part &c, int v) {
-    typedef typename traits<V>::scalar T;
+template <int M, int N, class V, class T> LG_FN void put_matrix(const V (&x)[M][N], T *to) {
     const int parts = traits<V>::parts;
     pack<T> y[M * N * parts];
     LG_UNROLL for (int i = 0; i < M; i++) LG_UNROLL for (int j = 0; j < N; j++) to_parts(x[i][j], y + (i * N + j) * parts);
-    put(y, adjoining<T>{(T *)place(c, v, 0), M * N * parts});
+    put(y, adjoining<T>{to, M * N * parts});
+}
+// Operand v, which lies_directly(), and back.
+template <int M, int N, class V> LG_FN void take_matrix(V (&x)[M][N], const part &c, int v) {
+    take_matrix(x, (const typename traits<V>::scalar *)place(c, v, 0));
+}
+template <int M, int N, class V> LG_FN void put_matrix(const V (&x)[M][N], const part &c, int v) {
+    put_matrix(x, (typename traits<V>::scalar *)place(c, v, 0));
+}
+// Operand v, wherever it lies.
+template <int M, int N, class V> LG_FN void read_matrix(V (&x)[M][N], const part &c, int v) {
+    if constexpr (traits<V>::width > 1)
+        if (lies_directly<V>(c, v, M, N)) return take_matrix(x, c, v);
+    arena ws{c.call->ws};
+    V *p = ws.take<V>(M * N), *spare = ws.take<V>(M * N);
+    load_block(x, load(p, c, v, M, N, spare));
+}
+// One number of each matrix to operand v.
+template <class V> LG_FN void write_number(const V &x, const part &c, int v) {
+    if constexpr (traits<V>::width > 1)
+        if (!c.failed && lies_directly<V>(c, v, 1, 1)) return put_matrix((const V(&)[1][1])x, c, v);
+    arena ws{c.call->ws};
+    V *p = ws.take<V>(1), *spare = ws.take<V>(1);
+    *p = x;
+    store(ordered(p, by_rows, 1, 1), c, v, 1, 1, spare);
 }
 
-// Whether one of Op::direct<2> to <4> has done all the work for a whole pack of order n.
-template <class V, class Op> LG_FN bool done_directly(const part &c, int n) {
+// Whether one of Op::direct<least> to <4> has done all the work for a whole pack of order n.
+template <class V, class Op, int least = 2> LG_FN bool done_directly(const part &c, int n) {
     if constexpr (traits<V>::width > 1) {
         if (c.count < traits<V>::width) return false;
-        switch (n) {
-        case 2: return Op::template direct<2>(c);
-        case 3: return Op::template direct<3>(c);
-        case 4: return Op::template direct<4>(c);
-        }
+        if constexpr (least <= 2)
+            if (n == 2) return Op::template direct<2>(c);
+        if constexpr (least <= 3)
+            if (n == 3) return Op::template direct<3>(c);
+        if (n == 4) return Op::template direct<4>(c);
     }
     return false;
 }

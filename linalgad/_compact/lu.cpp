@@ -1,5 +1,6 @@
 #include "direct.hpp"
 
+#include "det_small.hpp"
 #include "lu_small.hpp"
 
 namespace lg {
@@ -230,44 +231,97 @@ template <class V> struct inv_op {
 
 template <class V> struct det_op {
     typedef typename traits<V>::real P;
+    typedef typename traits<V>::I I;
+    typedef typename traits<V>::M M;
     static ptrdiff_t elements(ptrdiff_t, ptrdiff_t n, ptrdiff_t, int) { return 2 * n * n + n + 2; }
-    static scaled_number<V> determinant(const part &c, arena ws) {
+    // By elimination, for the matrices that are not known.
+    static scaled_number<V> by_factors(const part &c, M known = P(0) != P(0)) {
         const int n = (int)c.call->n;
+        arena ws{c.call->ws};
         V *pa = ws.take<V>(n * n), *spare = ws.take<V>(n * n);
         P *swap = ws.take<P>(n);
         const tile<V> a = load(pa, c, 0, n, n, spare);
-        store_info(badly_scaled(a, n, n), c);
+        store_info(select(known, I(0), badly_scaled(a, n, n)), c);
         lu(a, n, n, swap, false);
         return lu_determinant([a](int i) { return a(i, i); }, n, swap);
+    }
+    // Order 2 and 3: y where it is plain, d elsewhere. Returns whether it is plain everywhere.
+    template <int N> LG_FN static bool closed_form(const part &c, V &y, M &plain, scaled_number<V> &d) {
+        V x[N][N];
+        read_matrix(x, c, 0);
+        plain = lg::determinant(x, y);
+        if (any(not_(plain))) {
+            d = by_factors(c, plain);
+            return false;
+        }
+        store_info(I(0), c);
+        return true;
     }
     template <int N> LG_FN static bool small_factors(const part &c, small_lu<N, V> &f) {
         if (!lies_directly<V>(c, 0, N, N)) return false;
         take_matrix(f.x, c, 0);
         const auto info = badly_scaled([&f](int i, int j) { return f.x[i][j]; }, N, N);
-        if (any(info != typename traits<V>::I(0)) || !f.template factor<false>()) return false;
+        if (any(info != I(0)) || !f.template factor<false>()) return false;
         store_info(info, c);
         return true;
-    }
-    LG_FN static void finish(const part &c, const V &det) {
-        arena ws{c.call->ws};
-        V *p = ws.take<V>(1), *spare = ws.take<V>(1);
-        *p = det;
-        store(ordered(p, by_rows, 1, 1), c, 1, 1, 1, spare);
     }
     template <int N> LG_CALL static bool direct(const part &c) {
         small_lu<N, V> f;
         V y;
         if (!small_factors(c, f)) return false;
         if (any(not_(pivot_product([&f](int i) { return f.x[i][i]; }, N, f.swap, y)))) return false;
-        finish(c, y);
+        write_number(y, c, 1);
         return true;
     }
+    template <int N> LG_CALL static void small(const part &c) {
+        V y;
+        M plain;
+        scaled_number<V> d;
+        if (!closed_form<N>(c, y, plain, d)) y = select(plain, y, times_power(d.m, d.e));
+        write_number(y, c, 1);
+    }
+    // Whole packs in a row from matrix `first` on, as long as they are plain; the first matrix that is left.
+    template <int N> LG_CALL static int stretch(const lg_call *c, int first) {
+        typedef typename traits<V>::scalar T;
+        const int width = traits<V>::width, parts = traits<V>::parts, start = first;
+        const part next(c, first, width);
+        if (first + width > c->count || !lies_directly<V>(next, 0, N, N) || !lies_directly<V>(next, 1, 1, 1)) return first;
+        const T *from = (const T *)place(next, 0, 0);
+        T *to = (T *)place(next, 1, 0);
+        for (; first + width <= c->count; first += width, from += N * N * parts * width, to += parts * width) {
+            V x[N][N], y[1][1];
+            take_matrix(x, from);
+            if (any(not_(lg::determinant(x, y[0][0])))) break;
+            put_matrix(y, to);
+        }
+        __builtin_memset(c->info + start, 0, (first - start) * sizeof(int));
+        return first;
+    }
     static void run(const part &c) {
-        if (done_directly<V, det_op>(c, (int)c.call->n)) return;
-        const scaled_number<V> d = determinant(c, arena{c.call->ws});
-        finish(c, times_power(d.m, d.e));
+        const int n = (int)c.call->n;
+        if (n == 2) return small<2>(c);
+        if (n == 3) return small<3>(c);
+        if (done_directly<V, det_op, 4>(c, n)) return;
+        const scaled_number<V> d = by_factors(c);
+        write_number(times_power(d.m, d.e), c, 1);
     }
 };
+
+// run(), but for stretches of plain determinants, which take no longer than their memory.
+template <class P, class S> int det_run(const lg_call *c) {
+    const int width = traits<P>::width;
+    bool failed = false;
+    for (int first = 0;;) {
+        if (c->n == 2) first = det_op<P>::template stretch<2>(c, first);
+        if (c->n == 3) first = det_op<P>::template stretch<3>(c, first);
+        const int left = c->count - first;
+        if (left == 0) return failed;
+        const part p(c, first, left <= width / 4 ? 1 : left < width ? left : width);
+        left <= width / 4 ? det_op<S>::run(p) : det_op<P>::run(p);
+        failed |= p.failed;
+        first += p.count;
+    }
+}
 
 template <class V> struct slogdet_op {
     typedef typename traits<V>::real P;
@@ -280,16 +334,23 @@ template <class V> struct slogdet_op {
         finish(c, lu_determinant([&f](int i) { return f.x[i][i]; }, N, f.swap));
         return true;
     }
+    template <int N> LG_CALL static void small(const part &c) {
+        V y;
+        typename traits<V>::M plain;
+        scaled_number<V> d;
+        const bool all = det_op<V>::template closed_form<N>(c, y, plain, d);
+        const scaled_number<V> e = normalized(y);
+        finish(c, all ? e : scaled_number<V>{select(plain, e.m, d.m), select(plain, e.e, d.e)});
+    }
     static void run(const part &c) {
-        if (!done_directly<V, slogdet_op>(c, (int)c.call->n))
-            finish(c, det_op<V>::determinant(c, arena{c.call->ws}));
+        const int n = (int)c.call->n;
+        if (n == 2) return small<2>(c);
+        if (n == 3) return small<3>(c);
+        if (!done_directly<V, slogdet_op, 4>(c, n)) finish(c, det_op<V>::by_factors(c));
     }
     static void finish(const part &c, const scaled_number<V> &d) {
-        arena ws{c.call->ws};
-        V *p = ws.take<V>(1), *spare = ws.take<V>(1);
         P size;
-        *p = split(d, size);
-        store(ordered(p, by_rows, 1, 1), c, 1, 1, 1, spare);
+        write_number(split(d, size), c, 1);
         for (int l = 0; l < c.count; l++) {
             typedef typename traits<V>::scalar T;
             if (!good(c, l)) continue;
@@ -306,5 +367,12 @@ LG_REGISTER(lu, lu_op)
 LG_REGISTER(lu_solve, lu_solve_op)
 LG_REGISTER(solve, solve_op)
 LG_REGISTER(inv, inv_op)
-LG_REGISTER(det, det_op)
 LG_REGISTER(slogdet, slogdet_op)
+
+#define LG_DET(P, S) {lg::det_run<P, S>, lg::workspace<P, lg::det_op>}
+extern "C" {
+extern const lg_entry LG_PASTE(lg_, det, LG_TIER)[LG_DTYPES];
+const lg_entry LG_PASTE(lg_, det, LG_TIER)[LG_DTYPES] = {
+    LG_DET(lg::pack<float>, float), LG_DET(lg::pack<double>, double), LG_DET(lg::cx<lg::pack<float>>, lg::cx<float>),
+    LG_DET(lg::cx<lg::pack<double>>, lg::cx<double>)};
+}

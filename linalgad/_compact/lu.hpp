@@ -249,14 +249,19 @@ template <class F, class P, class V> LG_FN auto pivot_product(const F &pivot, in
     }
     return plain;
 }
+// y with its exponent apart, where neither it nor its reciprocal leaves the range
+template <class V> LG_FN scaled_number<V> normalized(V y) {
+    typedef typename traits<V>::I I;
+    const auto one = inverse_scale(absmax_(y));
+    return {scale_(y, one), I(0) - exponent(one)};
+}
 // Where products are plain, scaling by powers of two would change no bit.
 template <class F, class P> LG_FN auto lu_determinant(const F &pivot, int n, const P *swap) {
     typedef decltype(pivot(0)) V;
     typedef typename traits<V>::I I;
     V y;
     const auto plain = pivot_product(pivot, n, swap, y);
-    const P one = inverse_scale(absmax_(y));
-    scaled_number<V> d = {scale_(y, one), I(0) - exponent(one)};
+    const scaled_number<V> d = normalized(y);
     if (!any(not_(plain))) return d;
     scaled_number<V> e = {V(1), I(0)};
     for (int i = 0; i < n; i++) {

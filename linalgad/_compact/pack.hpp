@@ -35,6 +35,11 @@ namespace lg {
 namespace {
 
 // ---- constants of the two real types -------------------------------------------------------------------------------
+#if defined(LG_CUDA) || defined(__FMA__) || defined(__aarch64__)
+constexpr bool fused = true; // fma_ rounds once
+#else
+constexpr bool fused = false;
+#endif
 template <class T> struct bits;
 template <> struct bits<double> {
     typedef long long I;
@@ -44,6 +49,7 @@ template <> struct bits<double> {
     static constexpr double square_tiny = 0x1p-960, square_huge = 0x1p1000; // sums of squares that lost nothing
     static constexpr double entry_tiny = 0x1p-240, entry_huge = 0x1p240; // an elimination stays in range
     static constexpr double plain_tiny = 0x1p-800, plain_huge = 0x1p800; // and so do products with its pivots
+    static constexpr double cube_tiny = 0x1p-600; // of the cube of what has entered: nothing lost by underflow shows
 };
 template <> struct bits<float> {
     typedef int I;
@@ -53,6 +59,7 @@ template <> struct bits<float> {
     static constexpr float square_tiny = 0x1p-96f, square_huge = 0x1p110f;
     static constexpr float entry_tiny = 0x1p-30f, entry_huge = 0x1p30f;
     static constexpr float plain_tiny = 0x1p-90f, plain_huge = 0x1p90f;
+    static constexpr float cube_tiny = 0x1p-80f;
 };
 
 // ---- V = a plain number ----------------------------------------------------------------------------------------------

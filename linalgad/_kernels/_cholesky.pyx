@@ -12,8 +12,9 @@ from ._layout cimport (
     clear_triangle, all_finite, batch_size, aligned, conj, conj_all, empty, new,
 )
 from ._compact cimport (
-    Compact, add, run_compact, serves_or_plans, COMPACT_CHOLESKY, COMPACT_BLOCKED_CHOLESKY, LG_OP_cholesky,
-    LG_OP_blocked_cholesky, LG_UPPER,
+    Compact, add, compact_serves, run_compact, serves_or_plans, COMPACT_CHOLESKY, COMPACT_TRIANGULAR,
+    COMPACT_BLOCKED_CHOLESKY, LG_OP_cholesky, LG_OP_cholesky_inverse, LG_OP_cholesky_solve, LG_OP_blocked_cholesky,
+    LG_UPPER,
 )
 from ._lanes cimport Plan, lane_fn, of_type, codes_pointer, plan_lanes, run_lanes, OP_CHOLESKY, OP_TRIANGULAR
 from ._lapack_solve cimport potrf, potrs, potri
@@ -106,9 +107,17 @@ def cholesky_solve(ndarray c, ndarray b, tuple shape, bint upper, out, lanes):
     cdef lane_fn lane = of_type(t, <lane_fn>cholesky_solve_lane[float], <lane_fn>cholesky_solve_lane[double],
                                 <lane_fn>cholesky_solve_lane[complex64_t], <lane_fn>cholesky_solve_lane[complex128_t])
     cdef Py_ssize_t nb = batch_size(&op.out), item = cnp.PyArray_ITEMSIZE(c)
-    codes = run_lanes(lane, &op, nb, square_workspace(&op.a, item) + aligned(op.b.m * op.b.n * item),
-                      plan_lanes(OP_TRIANGULAR, op.a.m, nb, lanes), NULL)
-    return x, codes
+    cdef size_t ws_bytes = square_workspace(&op.a, item) + aligned(op.b.m * op.b.n * item)
+    cdef Compact k
+    if op.b.n > 0 and compact_serves(&k, COMPACT_TRIANGULAR, LG_OP_cholesky_solve, t, op.a.m, lane, &op):
+        k.n = op.a.m
+        k.k = op.b.n
+        k.flags = LG_UPPER if upper else 0
+        add(&k, &op.a)
+        add(&k, &op.b)
+        add(&k, &op.out)
+        return x, run_compact(&k, nb, ws_bytes, lanes, NULL)
+    return x, run_lanes(lane, &op, nb, ws_bytes, plan_lanes(OP_TRIANGULAR, op.a.m, nb, lanes), NULL)
 
 
 cdef int cholesky_inverse_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcept nogil:
@@ -141,6 +150,12 @@ def cholesky_inverse(ndarray c, bint upper, out, lanes):
                                 <lane_fn>cholesky_inverse_lane[complex64_t],
                                 <lane_fn>cholesky_inverse_lane[complex128_t])
     cdef Py_ssize_t nb = batch_size(&op.a)
-    codes = run_lanes(lane, &op, nb, square_workspace(&op.a, cnp.PyArray_ITEMSIZE(c)),
-                      plan_lanes(OP_CHOLESKY, op.a.m, nb, lanes), NULL)
-    return x, codes
+    cdef size_t ws_bytes = square_workspace(&op.a, cnp.PyArray_ITEMSIZE(c))
+    cdef Compact k
+    if compact_serves(&k, COMPACT_CHOLESKY, LG_OP_cholesky_inverse, t, op.a.m, lane, &op):
+        k.n = op.a.m
+        k.flags = LG_UPPER if upper else 0
+        add(&k, &op.a)
+        add(&k, &op.out)
+        return x, run_compact(&k, nb, ws_bytes, lanes, NULL)
+    return x, run_lanes(lane, &op, nb, ws_bytes, plan_lanes(OP_CHOLESKY, op.a.m, nb, lanes), NULL)

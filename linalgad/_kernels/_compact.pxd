@@ -49,6 +49,8 @@ cdef extern from "abi.h" nogil:
         LG_OP_blocked_slogdet
         LG_OP_blocked_solve
         LG_OP_cholesky
+        LG_OP_cholesky_inverse
+        LG_OP_cholesky_solve
         LG_OP_det
         LG_OP_eigh
         LG_OP_inv

@@ -8,7 +8,8 @@ cnp.import_array()
 
 cdef enum:
     ROWS = 16
-    STEP_PACKS = 8
+    STEP_PACKS = 8      # at least, in a step of a lane
+    STEP_NS = 8000      # and as many more as keep it busy for about so long
 
 cdef struct Crossover:
     double most[4]      # the largest order that the compact kernels serve, by dtype; 0 for none
@@ -140,7 +141,8 @@ cdef object run_compact(Compact *c, Py_ssize_t batch, size_t fallback_bytes, lan
         uniform = uniform and c.view[i].uniform
     # A step of a few packs costs less, but each lane must find several.
     if uniform:
-        c.share *= max(1, min(STEP_PACKS, packs // (4 * plan.lanes)))
+        c.share *= max(1, min(max(STEP_PACKS, <Py_ssize_t>(STEP_NS / (c.slice_ns * c.width + 1))),
+                              packs // (4 * plan.lanes)))
     if info == NULL:
         own = pool_acquire(batch * sizeof(int))
         if own == NULL:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from _matrices import H, definite, matrix, normal, triangular, wide
-from _measure import orthogonality_ratio, residual_ratio, solution_ratio
+from _measure import inverse_ratio, orthogonality_ratio, residual_ratio, solution_ratio
 from _tols import rounding
 
 import linalgad as la
@@ -40,6 +40,10 @@ def _triangular(rng, batch, n, dtype, kind):
     return (triangular(rng, batch, n, dtype), normal(rng, (*batch, n, 5), dtype))
 
 
+def _factor(rng, batch, n, dtype, kind):
+    return (triangular(rng, batch, n, dtype),)
+
+
 def _rectangular(ratio):
     def make(rng, batch, n, dtype, kind):
         m = max(1, round(n * ratio))
@@ -71,6 +75,20 @@ def _lower(args, outs):
     return {"x": solution_ratio(np.tril(args[0]), outs[0], args[1])}
 
 
+def _product(c):
+    c = np.tril(c.astype(wide(c.dtype)))
+    return c @ H(c)
+
+
+def _solve_factored(args, outs):
+    return {"x": solution_ratio(_product(args[0]), outs[0], args[1])}
+
+
+def _inverse_factored(args, outs):
+    (x,) = outs
+    return {"x": inverse_ratio(_product(args[0]), x), "hermitian": np.inf if (x != H(x)).any() else 0.0}
+
+
 def _inverse(args, outs):
     a, x = args[0], outs[0]
     eye = np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape)
@@ -97,6 +115,8 @@ OPS = (
     Op("lu", la.lu, _general, _lu, fails=False),
     Op("solve", la.solve, _system, _solve),
     Op("solve_triangular", lambda a, b, **kw: la.solve_triangular(a, b, lower=True, **kw), _triangular, _lower),
+    Op("cholesky_solve", la.cholesky_solve, _triangular, _solve_factored),
+    Op("cholesky_inverse", la.cholesky_inverse, _factor, _inverse_factored),
     Op("inv", la.inv, _general, _inverse),
     Op("slogdet", la.slogdet, _general, _slogdet, fails=False),
     Op("qr", la.qr, _rectangular(1.0), _qr, fails=False),

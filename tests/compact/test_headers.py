@@ -43,6 +43,11 @@ BODIES = {
               "y[0] = lg::lu_determinant([a](int i) { return a(i, i); }, n, p).m;",
     "lu_small.hpp": "lg::small_lu<3, V> f; V z[3][2]; lg::load_block(f.x, a); lg::transpose(f.x); "
                     "r[0] = f.factor<true>() + f.factor<false>(); f.inverse(f.x); f.solve(z); lg::store_block(z, b);",
+    "det_small.hpp": "V d2[2][2], d3[3][3]; lg::load_block(d2, a); lg::load_block(d3, b); "
+                     "r[0] = lg::any(lg::determinant(d2, y[0])) + lg::any(lg::determinant(d3, y[1]));",
+    "cholesky_solve.hpp": "lg::solve_factored(a, n, b, n, true); lg::gram(a, n, c); lg::small_factor<3, V> f; "
+                          "V z[3][2]; lg::load_block(f.x, a); r[0] = f.invert_diagonal(); lg::load_block(z, b); "
+                          "f.solve(z, false); f.inverse(f.x); lg::store_block(z, b);",
     "qr.hpp": "lg::qr(a, n, n, y); lg::qr_form(a, y, n, n, b, n); lg::qr_triangle(a, c, n, n); "
               "lg::qr_turn(c, n, n, b, n);",
     "matmul.hpp": "lg::multiply(a, b, c, n, n, n);",

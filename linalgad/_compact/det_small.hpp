@@ -1,0 +1,78 @@
+// Determinants of order 2 and 3 without the pivots and quotients that LU forms for larger ones.
+//
+// A function sets y to the determinant and returns where it is plain: as accurate as elimination with partial pivoting
+// or better, no partial result having left the range of the numbers. Elsewhere y is not defined.
+#ifndef LINALGAD_COMPACT_DET_SMALL_HPP
+#define LINALGAD_COMPACT_DET_SMALL_HPP
+
+#include "lu.hpp"
+
+namespace lg {
+namespace {
+
+// a d - b c. Kahan's form for real numbers has a relative error of at most two roundings, however much cancels; the other
+// has that error relative to |a d| + |b c|, which is what the multiplier of an elimination costs.
+template <class V> LG_FN V difference_of_products(V a, V d, V b, V c) {
+    if constexpr (fused && traits<V>::parts == 1) {
+        const V w = b * c;
+        return fma_(a, d, -w) + fnma_(b, c, w);
+    } else {
+        return fnma_(b, c, a * d);
+    }
+}
+
+// For the imaginary part of a real determinant; a real one that is zero is not plain.
+template <class V> LG_FN V without_negative_zeros(V x) { return x; }
+template <class P> LG_FN cx<P> without_negative_zeros(cx<P> x) { return {x.re + P(0), x.im + P(0)}; }
+
+template <class V> LG_FN auto determinant(const V (&x)[2][2], V &y) {
+    typedef bits<typename traits<V>::scalar> B;
+    typedef typename traits<V>::real P;
+    y = without_negative_zeros(difference_of_products(x[0][0], x[1][1], x[0][1], x[1][0]));
+    const P size = abs1_(y);
+    return (size >= P(B::plain_tiny)) & (size <= P(B::plain_huge));
+}
+
+// Cofactors of the first row. As minors come out with a small relative error, so small are the changes of the first row
+// that would explain the error of the sum.
+template <class V> LG_FN auto expand(const V (&x)[3][3], V &y) {
+    typedef bits<typename traits<V>::scalar> B;
+    y = x[0][0] * difference_of_products(x[1][1], x[2][2], x[1][2], x[2][1]);
+    y = fma_(x[0][1], difference_of_products(x[1][2], x[2][0], x[1][0], x[2][2]), y);
+    y = fma_(x[0][2], difference_of_products(x[1][0], x[2][1], x[1][1], x[2][0]), y);
+    // a minor that underflows has lost no more than the last bit of the smallest number, which its cofactor multiplies
+    const V size = abs_(y), most = abs_(x[0][0]) + abs_(x[0][1]) + abs_(x[0][2]);
+    return (size >= V(B::plain_tiny) * larger_(V(1), most)) & (size <= V(B::plain_huge));
+}
+// One step of elimination.
+template <class V> LG_FN auto eliminate(const V (&x)[3][3], V &y) {
+    typedef bits<typename traits<V>::scalar> B;
+    typedef typename traits<V>::real P;
+    V p[3], q[3], r[3];
+    const P first = abs1_(x[0][0]), second = abs1_(x[1][0]), third = abs1_(x[2][0]);
+    const auto lower = second > first;
+    const auto lowest = third > larger_(first, second);
+    P sum = P(0);
+    LG_UNROLL for (int j = 0; j < 3; j++) {
+        p[j] = x[0][j], q[j] = x[1][j], r[j] = x[2][j];
+        sum = sum + abs1_(p[j]) + abs1_(q[j]) + abs1_(r[j]);
+        exchange(lower, p[j], q[j]);
+        exchange(lowest, p[j], r[j]);
+    }
+    const V reciprocal = recip_(p[0]), l = q[0] * reciprocal, m = r[0] * reciprocal;
+    y = p[0] * difference_of_products(fnma_(l, p[1], q[1]), fnma_(m, p[2], r[2]), fnma_(l, p[2], q[2]),
+                                      fnma_(m, p[1], r[1]));
+    y = without_negative_zeros(scale_(y, select(lower, P(-1), P(1)) * select(lowest, P(-1), P(1))));
+    const P size = abs1_(y);
+    return (size >= P(B::plain_tiny)) & (size >= sum * sum * sum * P(B::cube_tiny)) & (size <= P(B::plain_huge));
+}
+template <class V> LG_FN auto determinant(const V (&x)[3][3], V &y) {
+    if constexpr (fused && traits<V>::parts == 1)
+        return expand(x, y);
+    else
+        return eliminate(x, y);
+}
+
+} // namespace
+} // namespace lg
+#endif
