@@ -11,7 +11,7 @@ namespace lg {
 namespace {
 
 // a d - b c. Kahan's form for real numbers has a relative error of at most two roundings, however much cancels; the other
-// has that error relative to |a d| + |b c|, which is what the multiplier of an elimination costs.
+// has that error relative to |a d| + |b c|, as elimination has.
 template <class V> LG_FN V difference_of_products(V a, V d, V b, V c) {
     if constexpr (fused && traits<V>::parts == 1) {
         const V w = b * c;
@@ -21,7 +21,7 @@ template <class V> LG_FN V difference_of_products(V a, V d, V b, V c) {
     }
 }
 
-// For the imaginary part of a real determinant; a real one that is zero is not plain.
+// Complex matrices may have real determinants: the sign of a zero must not depend on which function finds it.
 template <class V> LG_FN V without_negative_zeros(V x) { return x; }
 template <class P> LG_FN cx<P> without_negative_zeros(cx<P> x) { return {x.re + P(0), x.im + P(0)}; }
 
@@ -29,8 +29,10 @@ template <class V> LG_FN auto determinant(const V (&x)[2][2], V &y) {
     typedef bits<typename traits<V>::scalar> B;
     typedef typename traits<V>::real P;
     y = without_negative_zeros(difference_of_products(x[0][0], x[1][1], x[0][1], x[1][0]));
-    const P size = abs1_(y);
-    return (size >= P(B::plain_tiny)) & (size <= P(B::plain_huge));
+    const P size = abs1_(y), product = abs1_(x[0][1] * x[1][0]);
+    const auto in_range = (size >= P(B::plain_tiny)) & (size <= P(B::plain_huge));
+    // zero is plain where the products that cancel are
+    return in_range | ((size <= P(0)) & (product >= P(B::plain_tiny)) & (product <= P(B::plain_huge)));
 }
 
 // Cofactors of the first row. As minors come out with a small relative error, so small are the changes of the first row

@@ -177,7 +177,7 @@ def matmul(ndarray x, ndarray y, tuple shape, bint conj_x, bint conj_y, int tria
     """x @ y of a kernel dtype, as a new array of the broadcast `shape`; either factor may be conjugated first.
 
     With `triangle` -1 or 1 the other entries than those below or above the diagonal `k`, itself included, are zero.
-    With `upper` x is upper triangular, and its zeros are not multiplied.
+    With `upper` x is upper triangular, with zeros below, most of which are not multiplied.
     """
     cdef MatmulOp op
     cdef int t = cnp.PyArray_TYPE(x)

@@ -10,11 +10,12 @@ from numpy cimport ndarray
 
 from ._types cimport lapack_t, complex64_t, complex128_t
 from ._layout cimport Slices, slices, at, aligned, batch_size
-from ._lanes cimport Plan, lane_fn, of_type, run_lanes, useful_lanes, wanted_lanes
+from ._lanes cimport Plan, lane_fn, of_type, plan_lanes, run_lanes, useful_lanes, wanted_lanes, OP_MATMUL
 from ._matmul cimport MatmulOp, matmul_lane
 from ._stacks cimport PassOp, lower_lane, reflect_lane, upper_lane
 from ._steps cimport (
-    add_row, combine, copy, divide_pairs, divide_sums, entry, largest, lift_last, power, scalar, scale, times_row, word,
+    add_to_diagonal, combine, copy, divide_pairs, divide_sums, entry, largest, lift_last, power, scalar, scale, times_row,
+    word,
 )
 from ._triangular cimport TriangularOp, solve_columns_lane, solve_triangular_lane
 
@@ -50,6 +51,8 @@ cdef enum:
     STEP_WIDTH = 1 + OPERANDS + FLAGS
     VALUE_WIDTH = 6
     MOST_ARRAYS = 16
+
+MOST = MOST_ARRAYS
 
 cdef struct Step:
     word kind
@@ -103,6 +106,7 @@ cdef int run_step(const ProgramOp *op, Py_ssize_t k, Py_ssize_t slice, char *tem
     cdef TriangularOp system
     cdef PassOp one
     cdef bint two = s.at[2] >= 0
+    cdef Py_ssize_t i
     if s.at[1] >= 0:
         b = view(op, s.at[1], slice, temporary, item)
     if two:
@@ -123,8 +127,8 @@ cdef int run_step(const ProgramOp *op, Py_ssize_t k, Py_ssize_t slice, char *tem
     if s.kind == COPY:
         copy[lapack_t](&a, &b, s.flag[0], ws)
     elif s.kind == CLEAR:
-        for k in range(a.m):
-            memset(a.data + k * a.rs, 0, a.n * item)
+        for i in range(a.m):        # new matrices lie by rows
+            memset(a.data + i * a.rs, 0, a.n * item)
     elif s.kind == COMBINE:
         combine[lapack_t](&a, op.constants[2 * k], &b, op.constants[2 * k + 1], &c if two else NULL, ws)
     elif s.kind == POWER:
@@ -133,7 +137,7 @@ cdef int run_step(const ProgramOp *op, Py_ssize_t k, Py_ssize_t slice, char *tem
     elif s.kind == DIVIDE or s.kind == TIMES:
         scale[lapack_t](&a, &b, scalar[lapack_t](&c, ws), s.kind == DIVIDE, ws)
     elif s.kind == DIAGONAL:
-        add_row[lapack_t](&a, &b, &c, <double *>ws, ws)
+        add_to_diagonal[lapack_t](&a, &b, &c, <double *>ws, ws)
     elif s.kind == COLUMNS:
         times_row[lapack_t](&a, &b, &c, <double *>ws, ws)
     elif s.kind == PAIRS:
@@ -168,26 +172,24 @@ cdef int program_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcept nogi
 
 
 def run(tuple arrays, int batch_axes, ndarray steps, ndarray values, ndarray constants, ndarray temporary,
-        size_t temporary_items, size_t scratch_items, double work_ns, lanes):
+        size_t temporary_items, size_t scratch_items, double order, double work_ns, lanes):
     """Run a program over all slices; whether it did so, which a zero on the diagonal of a triangular matrix prevents.
 
     Parameters
     ----------
     arrays : the arrays of the call, the results too, over the same batch, in the dtype of the first one; or of its real
-        type where a step reads a row
+        type where a step reads a row. At most `MOST`
     batch_axes : their number
     steps, values, constants : int64 and float64 tables in the layout of `Step` and `Value`
     temporary : of each temporary buffer the columns, and where it begins in numbers of the dtype
     temporary_items, scratch_items : numbers in the temporary buffers, and in the workspace of the steps
-    work_ns : what a slice costs about
+    order, work_ns : of the matrices, and what a slice costs about
     """
     cdef ProgramOp op
     cdef ndarray first = arrays[0], places
     cdef int t = cnp.PyArray_TYPE(first), k
     cdef size_t item = cnp.PyArray_ITEMSIZE(first)
     cdef Plan plan
-    if len(arrays) > MOST_ARRAYS:
-        raise ValueError(f"a program has at most {MOST_ARRAYS} arrays, got {len(arrays)}")
     op.arrays = len(arrays)
     for k in range(op.arrays):
         op.array[k] = slices(arrays[k], cnp.PyArray_NDIM(arrays[k]) - batch_axes, first,
@@ -200,9 +202,10 @@ def run(tuple arrays, int batch_axes, ndarray steps, ndarray values, ndarray con
     op.temporary = <const word *>cnp.PyArray_DATA(places)
     op.scratch = aligned(temporary_items * item)
     cdef Py_ssize_t nb = batch_size(&op.array[0])
-    plan.wide = False
-    plan.lanes = useful_lanes(nb * work_ns, nb, wanted_lanes(lanes))
+    plan = plan_lanes(OP_MATMUL, order, nb, lanes)
+    if not plan.wide:
+        plan.lanes = useful_lanes(nb * work_ns, nb, wanted_lanes(lanes))
     cdef lane_fn lane = of_type(t, <lane_fn>program_lane[float], <lane_fn>program_lane[double],
                                 <lane_fn>program_lane[complex64_t], <lane_fn>program_lane[complex128_t])
-    # Three parts of a step's workspace may be rounded up to cache lines.
-    return run_lanes(lane, &op, nb, op.scratch + scratch_items * item + 192, plan, NULL) is None
+    # A product and a system have two parts of workspace, which begin on cache lines.
+    return run_lanes(lane, &op, nb, op.scratch + aligned(scratch_items * item) + 128, plan, NULL) is None

@@ -30,9 +30,9 @@ cdef inline void copy(const Slices *to, const Slices *x, bint conjugate, lapack_
 
 cdef inline void combine(const Slices *to, double fx, const Slices *x, double fy, const Slices *y,
                          lapack_t *tag) noexcept nogil:
-    """to = fx x + fy y; without y if that is NULL."""
+    """to = fx x + fy y, which may be either of them; without y if that is NULL."""
     cdef Py_ssize_t i, j
-    cdef lapack_t gx = <lapack_t>fx, gy = <lapack_t>fy
+    cdef lapack_t gx = <lapack_t>fx, gy = <lapack_t>fy, value
     cdef lapack_t *d
     cdef lapack_t *p
     cdef lapack_t *q
@@ -44,10 +44,10 @@ cdef inline void combine(const Slices *to, double fx, const Slices *x, double fy
         q = NULL if y == NULL else <lapack_t *>entry(y, i, 0)
         if not rows:
             for j in range(x.n):
-                (<lapack_t *>entry(to, i, j))[0] = gx * (<lapack_t *>entry(x, i, j))[0]
+                value = gx * (<lapack_t *>entry(x, i, j))[0]
                 if y != NULL:
-                    (<lapack_t *>entry(to, i, j))[0] = ((<lapack_t *>entry(to, i, j))[0]
-                                                        + gy * (<lapack_t *>entry(y, i, j))[0])
+                    value = value + gy * (<lapack_t *>entry(y, i, j))[0]
+                (<lapack_t *>entry(to, i, j))[0] = value
         elif y == NULL:
             for j in range(x.n):
                 d[j] = gx * p[j]
@@ -124,19 +124,27 @@ cdef inline double power(double top, word limit) noexcept nogil:
 
 
 cdef inline void scale(const Slices *to, const Slices *x, double factor, bint divide, lapack_t *tag) noexcept nogil:
-    """to = x / factor or x factor."""
+    """to = x / factor or x factor, for x and to by rows."""
+    cdef Py_ssize_t i, j
+    cdef lapack_t *p
+    cdef lapack_t *d
     if factor == 1:
         if to.data != x.data:
             copy[lapack_t](to, x, False, tag)
         return
-    cdef lapack_t f = <lapack_t>factor
-    cdef Py_ssize_t i, j
+    # By parts: a complex quotient would square the divisor.
     for i in range(x.m):
+        p = <lapack_t *>entry(x, i, 0)
+        d = <lapack_t *>entry(to, i, 0)
         for j in range(x.n):
-            if divide:
-                (<lapack_t *>entry(to, i, j))[0] = (<lapack_t *>entry(x, i, j))[0] / f
+            if lapack_t is float or lapack_t is double:
+                d[j] = p[j] / <lapack_t>factor if divide else p[j] * <lapack_t>factor
+            elif lapack_t is complex64_t:
+                d[j].real = p[j].real / <float>factor if divide else p[j].real * <float>factor
+                d[j].imag = p[j].imag / <float>factor if divide else p[j].imag * <float>factor
             else:
-                (<lapack_t *>entry(to, i, j))[0] = (<lapack_t *>entry(x, i, j))[0] * f
+                d[j].real = p[j].real / factor if divide else p[j].real * factor
+                d[j].imag = p[j].imag / factor if divide else p[j].imag * factor
 
 
 cdef inline double scalar(const Slices *s, lapack_t *tag) noexcept nogil:
@@ -193,7 +201,7 @@ cdef inline void divide_row(const lapack_t *p, const double *divisor, Py_ssize_t
 
 cdef inline void divide_pairs(const Slices *to, const Slices *x, const Slices *values, const Slices *noise,
                               double least, double factor, double *row, lapack_t *tag) noexcept nogil:
-    """The step PAIRS; `row` has room for three rows."""
+    """The step PAIRS for x and to by rows; `row` has room for three rows."""
     cdef Py_ssize_t i, j, n = x.n
     cdef const lapack_t *p
     cdef double *w = row
@@ -220,20 +228,20 @@ cdef inline void divide_pairs(const Slices *to, const Slices *x, const Slices *v
 
 cdef inline void divide_sums(const Slices *to, const Slices *x, const Slices *values, double least, double *row,
                              lapack_t *tag) noexcept nogil:
-    """The step SUMS; `row` has room for two rows."""
+    """The step SUMS for x and to by rows; `row` has room for two rows."""
     cdef Py_ssize_t i, j, n = x.n
     cdef double *w = row
     cdef double *divisor = row + n
     read_row[lapack_t](values, w, tag)
     for i in range(x.m):
         for j in range(n):
-            divisor[j] = w[i] + w[j] if (w[i] > least) | (w[j] > least) else INFINITY
+            divisor[j] = INFINITY if (w[i] <= least) & (w[j] <= least) else w[i] + w[j]
         divide_row[lapack_t](<const lapack_t *>entry(x, i, 0), divisor, n, <lapack_t *>entry(to, i, 0))
 
 
 cdef inline void times_row(const Slices *to, const Slices *x, const Slices *factors, double *row,
                            lapack_t *tag) noexcept nogil:
-    """The step COLUMNS; `row` has room for one row."""
+    """The step COLUMNS for x and to by rows; `row` has room for one row."""
     cdef Py_ssize_t i, j
     cdef const lapack_t *p
     cdef lapack_t *d
@@ -250,8 +258,8 @@ cdef inline void times_row(const Slices *to, const Slices *x, const Slices *fact
                 d[j].real, d[j].imag = p[j].real * row[j], p[j].imag * row[j]
 
 
-cdef inline void add_row(const Slices *to, const Slices *x, const Slices *terms, double *row,
-                         lapack_t *tag) noexcept nogil:
+cdef inline void add_to_diagonal(const Slices *to, const Slices *x, const Slices *terms, double *row,
+                                 lapack_t *tag) noexcept nogil:
     """The step DIAGONAL; `row` has room for one row."""
     cdef Py_ssize_t i
     cdef lapack_t *d

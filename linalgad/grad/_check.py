@@ -202,11 +202,11 @@ def _turned(y, turn, back=False):
     if turn is None:
         return y
     axis, r = turn
-    r = np.conj(np.swapaxes(r, -1, -2)) if back else r
+    k = y.shape[axis] - r.shape[-1]
+    if back != (axis == -2):
+        r = np.conj(np.swapaxes(r, -1, -2))
     if axis == -2:
-        k = y.shape[-2] - r.shape[-1]
-        return np.concatenate([y[..., :k, :], np.conj(np.swapaxes(r, -1, -2)) @ y[..., k:, :]], axis=-2)
-    k = y.shape[-1] - r.shape[-1]
+        return np.concatenate([y[..., :k, :], r @ y[..., k:, :]], axis=-2)
     return np.concatenate([y[..., :k], y[..., k:] @ r], axis=-1)
 
 

@@ -236,7 +236,7 @@ def matmul(x, y):
     return _stacks.matmul(x, y)
 
 
-# With `upper` the left factor, x or x^H, is upper triangular, and its zeros are not multiplied.
+# With `upper` the left factor, x or x^H, is upper triangular with zeros below, most of which are not multiplied.
 
 @_product
 def inner(x, y, *, upper=False):

@@ -111,6 +111,11 @@ def _whole_spectrum(a, kw):
     return tuple(public("eigh")(a, **{k: v for k, v in kw.items() if k != "subset_by_index"}))
 
 
+def _eigh_remember(args, outputs, kw):
+    """A subset of the eigenvectors does not decide its own derivative."""
+    return None if kw.get("subset_by_index") is None else _whole_spectrum(args[0], kw)
+
+
 def _eigh_forward(args, kw):
     w, v = spectrum = _whole_spectrum(args[0], kw)
     if kw.get("subset_by_index") is None:
@@ -204,12 +209,13 @@ _TRACE = "the tangents of a repeated eigenvalue sum to the trace of its block"
 VECTORS = register(Record(
     name="eigh", forward=_eigh_forward, jvp=_eigh_jvp, vjp=_eigh_vjp, pack=_result, project=_project,
     variant=lambda kw, count: _pencil("VECTORS") if count > 1 else VECTORS, align=_eigh_align, sliced=True,
-    programmed=True,
+    remember=_eigh_remember,
+    stacked=True,
     capabilities=(Capability("eigenvalues", caveat=_TRACE), Capability("eigenvectors", caveat=_TIE)),
 ))
 VALUES = register(Record(
     name="eigvalsh", forward=_eigvalsh_forward, jvp=_eigvalsh_jvp, vjp=_eigvalsh_vjp, remember=None,
     variant=lambda kw, count: _pencil("VALUES") if count > 1 else VALUES, align=_eigvalsh_align, sliced=True,
-    programmed=True,
+    stacked=True,
     capabilities=(Capability("eigenvalues", caveat=_TRACE),),
 ))

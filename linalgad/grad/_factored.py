@@ -17,20 +17,20 @@ _TRANSPOSED = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
 
 @recordable
 def binary_scale(*xs):
-    """Decision: the power of two next below the largest modulus of each slice, (..., 1, 1); 1 where all is zero.
+    """Decision: the power of two next below the largest part of a number in each slice, (..., 1, 1).
 
-    None where all of them are near 1, so that the range is no concern.
+    1 where the largest is near 1, zero or not finite, and None where it is in all slices: the range is no concern then.
     Rules that multiply a factor by its own cotangent divide the factor by this first, so that the product
     neither overflows nor underflows when the gradient does not; division by it is exact.
     """
     top = 0
-    for x in xs:
-        top = np.maximum(top, xp.max_magnitude(x, axis=(-2, -1)))
-    limit = 2.0 ** (_tols.moderate_exponent(top.dtype) // 8)
-    if not np.size(top) or (1 / limit < np.min(top) and np.max(top) < limit):
-        return None
-    exponent = np.frexp(np.where(np.isfinite(top) & (top > 0), top, 1))[1] - 1
-    return np.ldexp(np.ones_like(top), exponent)
+    for x in map(xp.base, xs):
+        for part in (x.real, x.imag) if xp.is_complex(x) else (x,):
+            top = np.maximum(top, xp.max_magnitude(part, axis=(-2, -1)))
+    exponent = np.frexp(np.where(np.isfinite(top) & (top > 0), top, 1))[1]
+    limit = _tols.moderate_exponent(top.dtype) // 8
+    extreme = (exponent <= -limit) | (exponent > limit)
+    return np.ldexp(np.ones_like(top), np.where(extreme, exponent - 1, 0)) if extreme.any() else None
 
 
 def divided(x, scale):

@@ -56,6 +56,8 @@ class Options:
             value = getattr(self, name)
             if value is not None and not value >= 0:
                 raise ValueError(f"{name} must be None or a number >= 0, got {value!r}")
+            if value is not None:
+                object.__setattr__(self, name, float(value))
 
     @classmethod
     def split(cls, kw):

@@ -3,23 +3,24 @@
 A function decorated with `program` is written in the vocabulary. Called with plain stacks it runs on symbols once for
 each set of core shapes and keywords; the steps that the vocabulary took are kept and run by `_kernels/_program`, a
 slice at a time, with intermediate results in the workspace of a lane. Called with duals, small matrices or anything
-the steps do not cover it runs as it is written, with the same result.
+the steps do not cover it runs as it is written; the results differ by rounding.
 """
 import functools
-import math
 
 import numpy as np
 
 from .._kernels import _program as kernel
 from .._kernels._lanes import is_ready
-from .._lib._lanes import get_lanes
 from ._dual import Symbol, level_of
 from ._recorder import KINDS, NotRecordableError, Recorder
 
 #: Order from which one matrix at a time is faster than one operation at a time, where many matrices share a register.
 SMALLEST = 24
-#: Order from which fewer matrices than lanes are left to threaded BLAS.
-WIDEST = 256
+_UNKNOWN = object()
+#: Programs that a function keeps, one for each set of shapes and keywords.
+_KEPT = 256
+#: Nanoseconds of a multiplication and addition in a product, and of a number in a pass, about.
+_PRODUCT_NS, _PASS_NS = 0.06, 0.3
 
 #: Steps that may write over the operand they read.
 _IN_PLACE = frozenset(KINDS[name] for name in ("combine", "divide", "times", "lift", "diagonal", "columns", "pairs",
@@ -31,8 +32,7 @@ def serves(x):
     """Whether a program takes slices like those of the array `x`."""
     if level_of(x) or x.ndim < 2 or not is_ready(x):
         return False
-    order, slices = min(x.shape[-2:]), math.prod(x.shape[:-2])
-    return order >= SMALLEST and (order < WIDEST or slices >= get_lanes())
+    return min(x.shape[-2:]) >= SMALLEST
 
 
 def program(fun):
@@ -49,11 +49,11 @@ def program(fun):
             return fun(*args, **static)
         key = (dtype, tuple((x.dtype, x.shape[-2:]) if hasattr(x, "dtype") else x for x in args),
                tuple(sorted(static.items())))
-        if key not in known:
-            if len(known) > 256:
+        made = known.get(key, _UNKNOWN)
+        if made is _UNKNOWN:
+            if len(known) >= _KEPT:
                 known.clear()
-            known[key] = _recorded(fun, args, static, dtype)
-        made = known[key]
+            made = known[key] = _recorded(fun, args, static, dtype)
         result = None if made is None else made(arrays, batch)
         return fun(*args, **static) if result is None else result
 
@@ -85,17 +85,21 @@ class _Program:
         self._dtype, self._inputs = recorder.dtype, recorder.arrays
         self._cores = []
         self._result = self._returned(recorder, result)
+        if self._inputs + len(self._cores) > kernel.MOST:
+            raise NotRecordableError("arrays")
         steps = recorder.steps
         home = self._shared_memory(steps)
         self._place(steps, home)
         self._scratch = max((_scratch(kind, operands) for kind, operands, *_ in steps), default=0)
+        # a complex multiplication is four real ones
         self._work = sum(_work(kind, operands) for kind, operands, *_ in steps) * (4 if recorder.complex else 1)
+        self._order = max((max(x.shape) for _, operands, *_ in steps for x in operands), default=0)
 
     def __call__(self, arrays, batch):
         """What the function returns for these arrays; None if a matrix is singular."""
         outputs = [np.empty((*batch, *core), self._dtype) for core in self._cores]
         done = kernel.run((*arrays, *outputs), len(batch), self._steps, self._values, self._constants,
-                          self._temporary, self._items, self._scratch, self._work, None)
+                          self._temporary, self._items, self._scratch, self._order, self._work, None)
         return _filled(self._result, outputs) if done else None
 
     def _returned(self, recorder, x):
@@ -209,5 +213,5 @@ def _work(kind, operands):
     """Nanoseconds that a step takes about."""
     out, *inputs = operands
     if kind in (KINDS["matmul"], KINDS["solve"]):
-        return 0.06 * out.size * inputs[0].shape[-1]
-    return 0.3 * out.size
+        return _PRODUCT_NS * out.size * inputs[0].shape[-1]
+    return _PASS_NS * out.size

@@ -210,6 +210,12 @@ class Recorder:
     def do_negative(self, x):
         return self.scaled(x, -1)
 
+    def by_rows(self, x):
+        """x, or a copy of it where its rows may not be contiguous."""
+        if x.transposed or x.buffer.array is not None:
+            return self.step("copy", self.new(*x.shape[-2:]), x, flags=(0,))
+        return x
+
     def by_power(self, kind, x, scale):
         if isinstance(scale, _RealRow):
             scale = scale.symbol()
@@ -217,7 +223,7 @@ class Recorder:
             raise NotRecordableError(kind)
         if x.transposed:
             return _transpose(self.by_power(kind, _transpose(x), scale))
-        return self.step(kind, self.new(*x.shape[-2:]), x, scale)
+        return self.step(kind, self.new(*x.shape[-2:]), self.by_rows(x), scale)
 
     def do_multiply(self, x, y):
         if isinstance(x, (int, float)):
@@ -231,8 +237,9 @@ class Recorder:
 
     def by_row(self, kind, x, *rows, constants=(0.0, 0.0)):
         rows = [_row(row) for row in rows]
-        if x.transposed or any(row.shape[-2:] != (1, x.shape[-1]) for row in rows):
+        if any(row.shape[-2:] != (1, x.shape[-1]) for row in rows):
             raise NotRecordableError(kind)
+        x = self.by_rows(x)
         return self.step(kind, self.new(*x.shape[-2:]), x, *rows, constants=constants)
 
     def do_add_to_diagonal(self, x, row):

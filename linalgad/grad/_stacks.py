@@ -11,7 +11,7 @@ from .._kernels._lanes import is_ready
 def matmul(x, y, conj_x=False, conj_y=False, triangle=0, k=0, upper=False):
     """x @ y, either factor conjugated first; its lower (-1) or upper (1) triangle from diagonal k.
 
-    With `upper` x is upper triangular, and its zeros are not multiplied.
+    With `upper` x is upper triangular, with zeros below, most of which are not multiplied.
     """
     if not (is_ready(x) and is_ready(y) and x.dtype == y.dtype and x.ndim > 1 and y.ndim > 1
             and x.shape[-1] == y.shape[-2]):

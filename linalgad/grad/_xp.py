@@ -23,7 +23,6 @@ from ._decide import (
 )
 from ._dual import (
     Dual,
-    Symbol,
     add,
     base,
     broadcast_to,
@@ -48,7 +47,6 @@ from ._forward import public
 __all__ = [
     "Dual",
     "H",
-    "Symbol",
     "T",
     "abs2",
     "add_diagonal",

@@ -10,6 +10,7 @@ from grad import _make as make
 import linalgad as la
 from linalgad import grad
 from linalgad.grad import _program, xp
+from linalgad.grad._dual import Symbol
 
 ORDERS = (24, 33, 65)
 KAPPA = 30.0
@@ -154,33 +155,111 @@ def test_bits_do_not_depend_on_batch_or_lanes(name, dtype):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
-def test_layouts_of_cotangents(layout, dtype, plain):
-    """Cotangents may lie in memory in any order."""
+@pytest.mark.parametrize("case", [c for c in CASES if c[0] in ("cholesky", "inv", "lu", "qr", "eigh", "svd")],
+                         ids=lambda c: f"{c[0]}-{c[1]}-{'-'.join(map(str, c[2].values()))}")
+@pytest.mark.parametrize("name", ["float64", "complex64"])
+def test_layouts(case, layout, name, plain):
+    """Cotangents, and the outputs that a rule by name is given, may lie in memory in any order."""
     rng = np.random.default_rng(113)
-    a = regular(rng, (3, 30, 30), dtype)
-    g = make.normal(rng, a.shape, dtype)
-    for name, x in (("cholesky", a @ H(a) / KAPPA), ("inv", a)):
-        (got,), (want,) = (pulled(name, (x,), {}, (c,)) for c in (layout(g), g))
-        assert make.relative(got, want) <= rounding(dtype, 30, KAPPA)
-    with np.errstate(all="ignore"):
-        assert np.array_equal(layout(g), g)
+    fun, kind, kw, which = case
+    args = arguments(kind, rng, 30, np.dtype(name))
+    cts = cotangents(rng, fun, args, kw, which)
+    cts = tuple(None if c is None else layout(c) for c in cts)
+    tol = rounding(name, 30, condition(fun, 30))
+    (got,), (want,) = pulled(fun, args, kw, cts), plain(pulled, fun, args, kw, cts)
+    assert make.relative(got, want) <= tol
+    outputs = tuple(layout(y) if y.dtype == name else y for y in tuple_of(grad.vjp(fun, *args, **kw)[0]))
+    rule = getattr(grad, f"{fun}_vjp")
+    (got,) = rule(args, outputs if len(outputs) > 1 else outputs[0], cts if len(cts) > 1 else cts[0], gauge="project",
+                  **kw)
+    assert make.relative(got, want) <= tol
 
 
-@pytest.mark.parametrize("scale", ["tiny", "huge"])
-def test_extreme_scales(scale, dtype):
-    """A factor far from 1 is scaled by a power of two in each slice, beside one that is not."""
+def test_steps_over_their_operands(runs):
+    """A sum may take the place of either term, in whatever order the other one lies."""
+    @_program.program
+    def rule(x, y):
+        return xp.T(x) + xp.matmul(y, y), xp.matmul(y, y) - xp.T(x), xp.T(xp.matmul(x, y)) - xp.matmul(y, x) * 0.5
+
+    rng = np.random.default_rng(118)
+    x, y = rng.standard_normal((2, 3, 30, 30))
+    xt = np.swapaxes(x, -1, -2)
+    for got, want in zip(rule(x, y), (xt + y @ y, y @ y - xt, np.swapaxes(x @ y, -1, -2) - y @ x * 0.5), strict=True):
+        assert make.relative(got, want) <= rounding("float64", 30)
+    assert runs() == 1
+
+
+@pytest.mark.parametrize("power", ["tiny", "huge"])
+@pytest.mark.parametrize("case", [c for c in CASES if c[0] in ("cholesky", "lu", "qr", "eigh", "svd")
+                                  and c[1] in ("definite", "general", "hermitian", "spaced")],
+                         ids=lambda c: f"{c[0]}-{'-'.join(map(str, c[2].values()))}")
+def test_extreme_scales(case, power, dtype):
+    """A factor far from 1 is scaled by a power of two in each slice, beside slices that are not."""
     rng = np.random.default_rng(114)
-    exponent = {"tiny": -1, "huge": 1}[scale] * (600 if np.finfo(dtype).eps < 1e-10 else 70)
-    a = regular(rng, (2, 32, 32), dtype)
-    a = a @ H(a) / KAPPA
-    g = make.normal(rng, a.shape, dtype)
-    (want,) = pulled("cholesky", (a,), {}, (g,))
+    exponent = {"tiny": -1, "huge": 1}[power] * (600 if np.finfo(dtype).eps < 1e-10 else 70)
+    factor = np.ldexp(1.0, exponent)
+    name, kind, kw, which = case
+    (a,) = arguments(kind, rng, 30, dtype)
     far = a.copy()
-    far[1] = np.ldexp(1.0, exponent).astype(far.real.dtype) * far[1]
-    (got,) = pulled("cholesky", (far,), {}, (g,))
+    far[1] = far[1] * np.dtype(dtype).type(factor).real
+    # Cotangents of outputs without scale give gradients that go with the inverse of the argument's.
+    scaled = {"lu": (2,) if not kw else (1,), "qr": (1,), "eigh": (0,), "svd": (1,)}.get(name, ())
+    inverse = np.ldexp(1.0, exponent // 2) if name == "cholesky" else 1.0 if kw.get("mode") == "r" else factor
+    cts = cotangents(rng, name, (a,), kw, tuple(i for i in which if i not in scaled))
+    (want,) = pulled(name, (a,), kw, cts)
+    (got,) = pulled(name, (far,), kw, cts)
     assert_same_bits(got[0], want[0])
-    # c goes with the square root of a, so its gradient with the inverse root
-    assert make.relative(np.ldexp(1.0, exponent // 2).astype(far.real.dtype) * got[1], want[1]) <= rounding(dtype, 32)
+    assert_same_bits(got[2], want[2])
+    assert make.relative(got[1] * got.real.dtype.type(inverse), want[1]) <= rounding(dtype, 30, condition(name, 30))
+
+
+def test_gauge_is_judged_in_each_slice():
+    """Neighbours of another size do not move what counts as dependent on the gauge."""
+    rng = np.random.default_rng(119)
+    a = rng.standard_normal((2, 40, 30))
+    a[0] *= 2.0 ** 60
+    a[1] *= 2.0 ** 600
+    outputs = grad.vjp(la.qr, a, mode="complete")[0]
+    g = rng.standard_normal((2, 40, 40))
+    projected = grad.project_cotangent(la.qr, outputs, (g, None), mode="complete")
+    pullback = grad.vjp(la.qr, a, mode="complete")[1]
+    pullback(projected)
+    assert np.all(pullback.info.gauge_residual <= rounding("float64", 40))
+    with pytest.raises(grad.GaugeError) as caught:
+        pullback((g, None))
+    assert caught.value.indices == ((0,), (1,))
+
+
+def test_large_matrices_too(plain):
+    """From some order on few matrices have the threads of BLAS."""
+    rng = np.random.default_rng(120)
+    a = regular(rng, (1, 330, 330), "float64")
+    g = rng.standard_normal(a.shape)
+    for cts in ((None, g, g), (None, None, g)):
+        (got,), (want,) = pulled("lu", (a,), {}, cts), plain(pulled, "lu", (a,), {}, cts)
+        assert make.relative(got, want) <= rounding("float64", 330, KAPPA)
+
+
+def test_spectra_with_nan():
+    """A NaN among the values shows in the gradient of its slice, and in no other."""
+    rng = np.random.default_rng(121)
+    a = spaced(rng, 30, 30, "float64")
+    u, s, vh = la.svd(a)
+    s = s.copy()
+    s[1, 4] = np.nan
+    (g,) = grad.svd_vjp((a,), (u, s, vh), (u, None, vh), gauge="ignore")
+    assert np.isnan(g[1]).any()
+    assert np.isfinite(g[[0, 2]]).all()
+
+
+def test_too_many_arrays_run_as_they_are(runs):
+    """A program takes a limited number of arrays."""
+    @_program.program
+    def rule(*xs):
+        return sum(xs[1:], xs[0])
+    x = np.ones((2, 30, 30))
+    assert np.array_equal(rule(*[x] * 20), 20 * x)
+    assert runs() == 0
 
 
 def test_singular_factor_is_refused(runs):
@@ -204,7 +283,7 @@ def test_what_is_not_recorded_runs_as_it_is(runs):
     x = np.random.default_rng(115).standard_normal((2, 30, 30))
     for _ in range(2):
         assert np.array_equal(rule(x), np.exp(np.tril(x)))
-    assert tried == [xp.Symbol, np.ndarray, np.ndarray]
+    assert tried == [Symbol, np.ndarray, np.ndarray]
     assert runs() == 0
 
 
