@@ -14,8 +14,8 @@ from ._lanes cimport Plan, lane_fn, of_type, plan_lanes, run_lanes, useful_lanes
 from ._matmul cimport MatmulOp, matmul_lane
 from ._stacks cimport PassOp, lower_lane, reflect_lane, upper_lane
 from ._steps cimport (
-    add_to_diagonal, combine, copy, divide_pairs, divide_sums, entry, largest, lift_last, power, scalar, scale, times_row,
-    word,
+    add_to_diagonal, combine, copy, divide_pairs, divide_sums, entry, larger, largest, lift_last, power, scalar, scale,
+    times_row, word,
 )
 from ._triangular cimport TriangularOp, solve_columns_lane, solve_triangular_lane
 
@@ -133,7 +133,7 @@ cdef int run_step(const ProgramOp *op, Py_ssize_t k, Py_ssize_t slice, char *tem
         combine[lapack_t](&a, op.constants[2 * k], &b, op.constants[2 * k + 1], &c if two else NULL, ws)
     elif s.kind == POWER:
         (<lapack_t *>entry(&a, 0, 0))[0] = <lapack_t>power(
-            max(largest[lapack_t](&b, ws), largest[lapack_t](&c, ws) if two else 0), s.flag[0])
+            larger(largest[lapack_t](&b, ws), largest[lapack_t](&c, ws) if two else 0), s.flag[0])
     elif s.kind == DIVIDE or s.kind == TIMES:
         scale[lapack_t](&a, &b, scalar[lapack_t](&c, ws), s.kind == DIVIDE, ws)
     elif s.kind == DIAGONAL:

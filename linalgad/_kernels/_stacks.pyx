@@ -9,6 +9,7 @@ from numpy cimport npy_intp, ndarray
 
 from ._types cimport lapack_t, complex64_t, complex128_t
 from ._layout cimport Slices, slices, at, batch_size, conj, empty, load_slice
+from ._tops cimport top_of
 from ._lanes cimport Plan, lane_fn, of_type, plan_lanes, run_lanes, OP_COPY
 
 cnp.import_array()
@@ -280,24 +281,6 @@ cdef inline lapack_t larger(lapack_t x, lapack_t y) noexcept nogil:
         return x
 
 
-cdef inline lapack_t top_of(Py_ssize_t count, const lapack_t *x) noexcept nogil:
-    """The largest modulus of real numbers; several at a time, as the maximum of two waits for the one before."""
-    cdef lapack_t tops[8]
-    cdef Py_ssize_t i
-    cdef int l
-    for l in range(8):
-        tops[l] = 0
-    if lapack_t is float or lapack_t is double:
-        for i in range(0, count - 7, 8):
-            for l in range(8):
-                tops[l] = larger[lapack_t](tops[l], <lapack_t>fabs(x[i + l]))
-        for i in range(count - count % 8, count):
-            tops[0] = larger[lapack_t](tops[0], <lapack_t>fabs(x[i]))
-        for l in range(1, 8):
-            tops[0] = larger[lapack_t](tops[0], tops[l])
-    return tops[0]
-
-
 cdef int largest_lane(const void *op_, Py_ssize_t slice, lapack_t *ws) noexcept nogil:
     cdef const PassOp *op = <const PassOp *>op_
     cdef npy_intp item = sizeof(lapack_t)
@@ -306,7 +289,7 @@ cdef int largest_lane(const void *op_, Py_ssize_t slice, lapack_t *ws) noexcept 
     if not (op.x.cs == item and op.x.rs == n * item or op.x.rs == item and op.x.cs == m * item):
         load_slice[lapack_t](&op.x, slice, ws)
         p = ws
-    (<lapack_t *>at(&op.out, slice))[0] = top_of[lapack_t](m * n, p)
+    (<lapack_t *>at(&op.out, slice))[0] = <lapack_t>top_of[lapack_t](m * n, p)
     return 0
 
 
@@ -342,16 +325,6 @@ def largest_of_columns(ndarray x, lanes):
 
 
 # ---------------------------------------------------------------- scales
-cdef inline void top_part(const lapack_t *x, Py_ssize_t count, double *top) noexcept nogil:
-    """The largest modulus of the parts of neighbours, NaN if one is."""
-    if lapack_t is float or lapack_t is double:
-        top[0] = top_of[lapack_t](count, x)
-    elif lapack_t is complex64_t:
-        top[0] = top_of[float](2 * count, <const float *>x)
-    else:
-        top[0] = top_of[double](2 * count, <const double *>x)
-
-
 cdef int exponents_lane(const void *op_, Py_ssize_t slice, lapack_t *ws) noexcept nogil:
     cdef const PassOp *op = <const PassOp *>op_
     cdef Py_ssize_t i, n = op.x.n
@@ -365,7 +338,7 @@ cdef int exponents_lane(const void *op_, Py_ssize_t slice, lapack_t *ws) noexcep
         if op.x.cs != sizeof(lapack_t):
             copy_row[lapack_t](&op.x, p, i, 0, n, ws)
             row = ws
-        top_part[lapack_t](row, n, &top)
+        top = top_of[lapack_t](n, row)
         if top == 0:
             out[i] = op.kind
         else:

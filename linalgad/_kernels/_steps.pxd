@@ -1,8 +1,9 @@
 """The steps of programs that are not kernels of their own: copies, sums, scales, divisions by pairs of a spectrum."""
-from libc.math cimport fabs, fabsf, frexp, hypot, ldexp, isfinite, INFINITY
+from libc.math cimport fabs, frexp, hypot, ldexp, isfinite, INFINITY
 
 from ._types cimport lapack_t, complex64_t, complex128_t
 from ._layout cimport Slices, conj, load
+from ._tops cimport top_of
 
 ctypedef long long word
 
@@ -62,55 +63,21 @@ cdef inline void combine(const Slices *to, double fx, const Slices *x, double fy
                 d[j] = gx * p[j] + gy * q[j]
 
 
-cdef inline double largest_part(const lapack_t *x, Py_ssize_t count) noexcept nogil:
-    """The largest modulus of the parts of neighbours, NaN as infinity; several at a time, as one waits for another."""
-    cdef Py_ssize_t i, parts = count
-    cdef int l
-    cdef float tops4[8]
-    cdef float part4
-    cdef double tops8[8]
-    cdef double part8, top = 0
-    cdef const float *p4 = <const float *>x
-    cdef const double *p8 = <const double *>x
-    if lapack_t is complex64_t or lapack_t is complex128_t:
-        parts = 2 * count
-    if lapack_t is float or lapack_t is complex64_t:
-        for l in range(8):
-            tops4[l] = 0
-        for i in range(0, parts - 7, 8):
-            for l in range(8):
-                part4 = fabsf(p4[i + l])
-                tops4[l] = tops4[l] if part4 <= tops4[l] else part4 if part4 == part4 else <float>INFINITY
-        for i in range(parts - parts % 8, parts):
-            part4 = fabsf(p4[i])
-            tops4[0] = tops4[0] if part4 <= tops4[0] else part4 if part4 == part4 else <float>INFINITY
-        for l in range(8):
-            top = max(top, tops4[l])
-    else:
-        for l in range(8):
-            tops8[l] = 0
-        for i in range(0, parts - 7, 8):
-            for l in range(8):
-                part8 = fabs(p8[i + l])
-                tops8[l] = tops8[l] if part8 <= tops8[l] else part8 if part8 == part8 else INFINITY
-        for i in range(parts - parts % 8, parts):
-            part8 = fabs(p8[i])
-            tops8[0] = tops8[0] if part8 <= tops8[0] else part8 if part8 == part8 else INFINITY
-        for l in range(8):
-            top = max(top, tops8[l])
-    return top
+cdef inline double larger(double x, double y) noexcept nogil:
+    """The larger of two numbers, NaN if one is."""
+    return x if x >= y or x != x else y
 
 
 cdef inline double largest(const Slices *s, lapack_t *tag) noexcept nogil:
-    """The largest modulus of the parts of all numbers; infinity if one is NaN."""
-    cdef Py_ssize_t i, j
-    cdef double top = 0
-    for i in range(s.m if s.cs == sizeof(lapack_t) else 0):
-        top = max(top, largest_part[lapack_t](<lapack_t *>entry(s, i, 0), s.n))
-    if s.cs != sizeof(lapack_t):
-        for j in range(s.n):
-            for i in range(s.m):
-                top = max(top, largest_part[lapack_t](<lapack_t *>entry(s, i, j), 1))
+    """The largest modulus of the parts of all numbers; NaN if one is."""
+    cdef Py_ssize_t i, j, run = s.n if s.cs == sizeof(lapack_t) else 1
+    cdef double top = 0, other
+    for i in range(s.m):
+        for j in range(s.n // run):
+            other = top_of[lapack_t](run, <lapack_t *>entry(s, i, j))
+            if other != other:
+                return other
+            top = max(top, other)
     return top
 
 

@@ -48,7 +48,7 @@ def _product_solve(c, b):
 @program
 def solved_cotangent(c, gb, x):
     """gL = -tril((gB X^H + X gB^H) L) of X = (L L^H)^-1 B."""
-    moved = xp.inner(c, xp.concatenate(x, gb, axis=-1))
+    moved = xp.inner(xp.tril(c), xp.concatenate(x, gb, axis=-1))
     return xp.tril_outer(xp.concatenate(-gb, -x, axis=-1), moved)
 
 
@@ -105,7 +105,7 @@ def _cholesky_solve_vjp(call, cotangents, needs):
     if cotangents[0] is None:
         return (None, None), None
     upper, vector = call.kw.get("upper", False), call.args[1].ndim == 1
-    c = _lower(call.args[0], upper)
+    c = _given(call.args[0], upper)
     gb = _product_solve(c, factored.columns(cotangents[0], vector))
     gc = None
     if needs[0]:
@@ -130,7 +130,7 @@ def _cholesky_inverse_vjp(call, cotangents, needs):
     if cotangents[0] is None:
         return (None,), None
     upper = call.kw.get("upper", False)
-    return (_given(inverse_cotangent(_lower(call.args[0], upper), cotangents[0]), upper),), None
+    return (_given(inverse_cotangent(_given(call.args[0], upper), cotangents[0]), upper),), None
 
 
 def _ex_result(outputs, kw):

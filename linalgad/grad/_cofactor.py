@@ -9,7 +9,7 @@ import numpy as np
 
 from .._lib import _tols
 from . import _stacks
-from ._dual import primitive
+from ._dual import plus, primitive
 from ._forward import public
 from ._policy import NotDifferentiableError
 
@@ -151,17 +151,19 @@ def _conj_transpose(x):
 
 
 @primitive
-def cofactor(a, *, kept):
-    """adj(A)^H, the gradient of det: conj(det) A^-H, or conj(phase) U diag(prod of the other s) V^H."""
+def cofactor(a, g=None, *, kept):
+    """g adj(A)^H with the gradient of det: conj(det) A^-H, or conj(phase) U diag(prod of the other s) V^H."""
     power = kept.rows.sum(axis=-1, keepdims=True) - kept.rows
+    weight = (np.ones_like(kept.det[0]), 0) if g is None else _normalised(g.reshape(-1).astype(kept.det[0].dtype))
+    power = power + np.reshape(weight[1], (-1, 1))
     mantissa, exponent = kept.det
     with np.errstate(all="ignore"):
-        regular = _adjoint_times(kept.inverse, np.conj(mantissa), power + exponent[:, None])
+        regular = _adjoint_times(kept.inverse, weight[0] * np.conj(mantissa), power + exponent[:, None])
     if not len(kept.other):
         return regular.reshape(a.shape)
     i, (u, s, vh) = kept.other, kept.svd
     p, exponent = _common(_products_without(s))
-    other = u * (np.conj(kept.phase)[:, None] * p)[:, None, :] @ vh
+    other = u * ((weight[0][i] * np.conj(kept.phase))[:, None] * p)[:, None, :] @ vh
     return _together(kept, regular, _scaled(other, (power[i] + exponent[:, None])[..., None])).reshape(a.shape)
 
 
@@ -180,7 +182,11 @@ def _together(kept, regular, other):
 
 @cofactor.rule
 def _cofactor(out, primals, tangents, *, kept):
-    return cofactor_tangent(primals[0], tangents[0], kept=kept)
+    (a, g), (da, dg) = ((*x, None)[:2] for x in (primals, tangents))
+    moved = None if da is None else cofactor_tangent(a, da, kept=kept)
+    if moved is not None and g is not None:
+        moved = g[..., None, None] * moved
+    return plus(moved, None if dg is None else cofactor(a, dg, kept=kept))
 
 
 @primitive

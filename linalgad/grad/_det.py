@@ -23,7 +23,7 @@ def _det_vjp(call, cotangents, needs):
     """gA = g adj(A)^H, right at any rank."""
     if cotangents[0] is None:
         return (None,), None
-    return (cotangents[0][..., None, None] * _cofactor.cofactor(call.args[0], kept=call.aux),), None
+    return (_cofactor.cofactor(call.args[0], cotangents[0], kept=call.aux),), None
 
 
 # ------------------------------------------------------------------ slogdet
