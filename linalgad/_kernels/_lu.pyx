@@ -1,7 +1,8 @@
 """LU with partial pivoting, and solving with its factors, a LAPACK call a slice."""
 from libc.math cimport sqrt
+from libc.string cimport memset
 cimport numpy as cnp
-from numpy cimport ndarray
+from numpy cimport npy_intp, ndarray
 
 from ._types cimport lapack_t, blas_int, complex64_t, complex128_t
 from ._layout cimport (
@@ -98,31 +99,47 @@ cdef inline void row_order(const blas_int *ipiv, Py_ssize_t k, Py_ssize_t m, Py_
         order[i], order[ipiv[i] - 1] = order[ipiv[i] - 1], order[i]
 
 
+cdef inline void clear(char *p, npy_intp stride, Py_ssize_t count, lapack_t *tag) noexcept nogil:
+    """Zeros from p on, `stride` bytes apart; `tag` only selects the type."""
+    cdef Py_ssize_t i
+    cdef lapack_t zero = 0
+    if count > 0 and stride == sizeof(lapack_t):
+        memset(p, 0, count * sizeof(lapack_t))
+        return
+    for i in range(count):
+        (<lapack_t *>(p + i * stride))[0] = zero
+
+
 cdef inline void store_factors(const LuOp *op, Py_ssize_t i, const lapack_t *lu,
                                const Py_ssize_t *order) noexcept nogil:
     """Write L (its rows in the order of A if asked for) and U, by tiles: one side runs down the columns."""
-    cdef Py_ssize_t m = op.a.m, n = op.a.n, k = min(m, n), r, c, rb, cb, row
-    cdef lapack_t x, zero = 0, one = 1
+    cdef Py_ssize_t m = op.a.m, n = op.a.n, k = min(m, n), r, c, rb, cb
+    cdef lapack_t one = 1
     cdef char *l = at(&op.l, i)
     cdef char *u = at(&op.u, i)
-    for cb in range(0, n, 16):
-        for rb in range(0, m, 16):
+    cdef char *row
+    for rb in range(0, m, 16):
+        for cb in range(0, n, 16):
             for r in range(rb, min(rb + 16, m)):
-                row = order[r] if op.permute_l else r
-                for c in range(cb, min(cb + 16, k)):
-                    x = lu[c * m + r] if r > c else one if r == c else zero
-                    (<lapack_t *>(l + row * op.l.rs + c * op.l.cs))[0] = x
-                if r < k:
-                    for c in range(cb, min(cb + 16, n)):
-                        (<lapack_t *>(u + r * op.u.rs + c * op.u.cs))[0] = lu[c * m + r] if r <= c else zero
+                row = l + (order[r] if op.permute_l else r) * op.l.rs
+                for c in range(cb, min(cb + 16, min(k, r))):
+                    (<lapack_t *>(row + c * op.l.cs))[0] = lu[c * m + r]
+                row = u + r * op.u.rs
+                for c in range(max(cb, r), min(cb + 16, n) if r < k else 0):
+                    (<lapack_t *>(row + c * op.u.cs))[0] = lu[c * m + r]
+        for r in range(rb, min(rb + 16, m)):
+            row = l + (order[r] if op.permute_l else r) * op.l.rs
+            if r < k:
+                (<lapack_t *>(row + r * op.l.cs))[0] = one
+                clear[lapack_t](u + r * op.u.rs, op.u.cs, r, &one)
+            clear[lapack_t](row + (r + 1) * op.l.cs, op.l.cs, k - r - 1, &one)
 
 
 cdef inline void store_permutation(const Slices *s, char *p, const Py_ssize_t *order, lapack_t one) noexcept nogil:
     """P[order[c], c] = 1; `one` also selects the type."""
     cdef Py_ssize_t r, c
     for r in range(s.m):
-        for c in range(s.m):
-            (<lapack_t *>(p + r * s.rs + c * s.cs))[0] = 0
+        clear[lapack_t](p + r * s.rs, s.cs, s.m, &one)
     for c in range(s.m):
         (<lapack_t *>(p + order[c] * s.rs + c * s.cs))[0] = one
 
