@@ -56,14 +56,15 @@ MEASURED_HEAD = """\
 Measured
 ~~~~~~~~
 
-How many times as long as linalgad the others take, against the order of the matrices: ``--figure`` of the first table below.
-Points for one order and two libraries compare, points for two orders less so, since other work on the machine may have met
-one and not the other.
+How many times as long as linalgad the others take, against the order of the matrices: ``--figure`` of the first table
+below. Points for one order compare; points for two orders less so, since other work on the machine may have met one and
+not the other.
 
 .. figure:: figures/measured.svg
    :alt: Speed-up over NumPy, SciPy, PyTorch and JAX for eleven functions, orders 2 to 256, float64
 
-What ``--text`` wrote; times are microseconds for each matrix. The second table repeats some rows of the first with longer turns.
+What ``--text`` wrote; times are microseconds for each matrix. The second table repeats some rows of the first with
+longer turns.
 
 .. code-block:: text
 """
