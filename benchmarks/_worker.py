@@ -91,23 +91,33 @@ def serve(conn, name, threads, verbose):
     _limit_cpus(threads)
     from _peers import LOADERS
 
-    try:
+    peer = case = None
+
+    def load():
+        nonlocal peer
         peer = LOADERS[name](threads)
-    except Exception as exception:  # any failure of a peer to load belongs into the table
-        conn.send({"error": _words(exception)})
-        return
-    conn.send({"version": peer.version, "ops": list(peer.ops), "vjp": peer.vjp is not None})
-    case = None
-    while (message := conn.recv()) is not None:
+        return {"version": peer.version, "ops": list(peer.ops), "vjp": peer.vjp is not None}
+
+    def prepare(**arguments):
+        nonlocal case
+        case = None  # its arrays are freed before the next one's are made
+        case = Case(peer, **arguments)
+        return {}
+
+    answers = {
+        "prepare": prepare,
+        "time": lambda **arguments: {"seconds": case.best(**arguments)},
+        "describe": lambda: {**peer.details, "pools": _thread_pools()},
+    }
+    conn.send(_attempt(load))
+    while peer is not None and (message := conn.recv()) is not None:
         kind, arguments = message
-        try:
-            if kind == "prepare":
-                case = None
-                case = Case(peer, **arguments)
-                conn.send({})
-            elif kind == "time":
-                conn.send({"seconds": case.best(**arguments)})
-            else:
-                conn.send({**peer.details, "pools": _thread_pools()})
-        except Exception as exception:  # whatever a peer raises is the word in its cell
-            conn.send({"error": _words(exception)})
+        conn.send(_attempt(answers[kind], **arguments))
+
+
+def _attempt(fun, **arguments):
+    """What ``fun`` returns, or the error for the table: libraries raise what they like, and the run goes on."""
+    try:
+        return fun(**arguments)
+    except Exception as exception:
+        return {"error": _words(exception)}

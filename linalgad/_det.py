@@ -35,8 +35,8 @@ def det(a, *, lanes=None, errors="raise", out=None):
     scaled first if any entry is extreme, so the result overflows or underflows only if the determinant
     does. 2 N^3 / 3 flops and 8 N^2 bytes of workspace for each lane in double precision.
 
-    Determinants of order 2 and 3 whose size is not extreme come from closed forms with an error no larger than that
-    of LU; real ones of order 2 are right to two roundings [2]_ where the processor fuses multiplication and addition.
+    Determinants of order 2 and 3 whose size is not extreme come from closed forms with errors of the size of those of
+    LU; real ones of order 2 are right to two roundings [2]_ where the processor fuses multiplication and addition.
 
     References
     ----------

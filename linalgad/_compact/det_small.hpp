@@ -1,7 +1,7 @@
 // Determinants of order 2 and 3 without the pivots and quotients that LU forms for larger ones.
 //
-// A function sets y to the determinant and returns where it is plain: as accurate as elimination with partial pivoting
-// or better, no partial result having left the range of the numbers. Elsewhere y is not defined.
+// A function sets y to the determinant and returns where it is plain: no partial result has left the range of the
+// numbers, and the error is of the size of that of elimination with partial pivoting. Elsewhere y is not defined.
 #ifndef LINALGAD_COMPACT_DET_SMALL_HPP
 #define LINALGAD_COMPACT_DET_SMALL_HPP
 
