@@ -60,38 +60,40 @@ cdef inline void subtract_product(char transa, char transb, blas_int m, blas_int
         blas.zgemm(&transa, &transb, &m, &n, &k, &minus, a, &lda, b, &ldb, &one, c, &ldc)
 
 
-cdef inline void trsm_right_blocks(const lg_entry *kernel, char uplo, char trans, char diag, blas_int m, blas_int n,
-                                   lapack_t *a, blas_int lda, lapack_t *b, blas_int ldb) noexcept nogil:
-    """`trsm_right` with the matrix in blocks: T X^T = B^T with T = op(A)^T, and the rows of X^T solved in turn."""
-    cdef bint lower = (uplo == b'U') == (trans == b'N')         # of T
-    cdef Py_ssize_t blocks = (n + BLOCK - 1) // BLOCK, step, start, size, first, done
-    cdef Py_ssize_t item = sizeof(lapack_t)
-    # The matrix is handed over as it lies by columns; the kernel transposes it.
-    cdef int flags = ((0 if uplo == b'L' else LG_UPPER) | (LG_TRANS if trans == b'N' else 0)
-                      | (LG_CONJ if trans == b'C' else 0) | (LG_UNIT if diag == b'U' else 0))
-    for step in range(blocks):
-        start = (step if lower else blocks - 1 - step) * BLOCK
-        size = min(BLOCK, n - start)
-        first = 0 if lower else start + size
-        done = start if lower else n - first
-        if done > 0:
-            subtract_product[lapack_t](
-                b'N', trans, m, size, done, b + first * ldb, ldb,
-                a + (first + start * lda if trans == b'N' else start + first * lda), lda, b + start * ldb, ldb)
-        run_block[lapack_t](kernel, flags, size, m, a + start * (lda + 1), item, lda * item,
-                            <char *>(b + start * ldb), ldb * item, item, <char *>(b + start * ldb), ldb * item, item)
+cdef inline void trsm(char side, char uplo, char trans, char diag, blas_int m, blas_int n, lapack_t *a, blas_int lda,
+                      lapack_t *b, blas_int ldb) noexcept nogil:
+    """B := op(A)^-1 B (side L) or B op(A)^-1 (R), as BLAS has it, for A without a zero on its diagonal.
 
-
-cdef inline void trsm_right(char uplo, char trans, char diag, blas_int m, blas_int n, lapack_t *a, blas_int lda,
-                            lapack_t *b, blas_int ldb) noexcept nogil:
-    """B := B op(A)^-1 for triangular A without a zero on its diagonal."""
-    cdef char side = b'R'
+    In blocks this is T X = B by rows of X in turn, from the left with T = op(A), and transposed from the right.
+    """
     cdef lapack_t one = 1
     cdef const lg_entry *kernel = rows_kernel[lapack_t](b)
+    cdef bint left = side == b'L', plain = trans == b'N'
+    cdef bint lower = ((uplo == b'L') == plain) == left         # T
+    cdef Py_ssize_t order = m if left else n, count = n if left else m, item = sizeof(lapack_t)
+    cdef Py_ssize_t blocks = (order + BLOCK - 1) // BLOCK, step, start, size, first, done, r, c
+    cdef Py_ssize_t row = 1 if left else ldb, column = ldb if left else 1       # from one number of X to the next
+    cdef lapack_t *block
+    # The matrix is handed over as it lies by columns, and transposed by the kernel where T is.
+    cdef int flags = ((0 if uplo == b'L' else LG_UPPER) | (0 if plain == left else LG_TRANS)
+                      | (LG_CONJ if trans == b'C' else 0) | (LG_UNIT if diag == b'U' else 0))
     if kernel != NULL:
-        trsm_right_blocks[lapack_t](kernel, uplo, trans, diag, m, n, a, lda, b, ldb)
-        return
-    if lapack_t is float:
+        for step in range(blocks):
+            start = (step if lower else blocks - 1 - step) * BLOCK
+            size = min(BLOCK, order - start)
+            first = 0 if lower else start + size
+            done = start if lower else order - first
+            r, c = (start, first) if left else (first, start)
+            block = a + (r + c * lda if plain else c + r * lda)
+            if done > 0 and left:
+                subtract_product[lapack_t](trans, b'N', size, count, done, block, lda, b + first, ldb, b + start, ldb)
+            elif done > 0:
+                subtract_product[lapack_t](b'N', trans, count, size, done, b + first * ldb, ldb, block, lda,
+                                           b + start * ldb, ldb)
+            run_block[lapack_t](kernel, flags, size, count, a + start * (lda + 1), item, lda * item,
+                                <char *>(b + start * row), row * item, column * item, <char *>(b + start * row),
+                                row * item, column * item)
+    elif lapack_t is float:
         blas.strsm(&side, &uplo, &trans, &diag, &m, &n, &one, a, &lda, b, &ldb)
     elif lapack_t is double:
         blas.dtrsm(&side, &uplo, &trans, &diag, &m, &n, &one, a, &lda, b, &ldb)
@@ -99,40 +101,6 @@ cdef inline void trsm_right(char uplo, char trans, char diag, blas_int m, blas_i
         blas.ctrsm(&side, &uplo, &trans, &diag, &m, &n, &one, a, &lda, b, &ldb)
     else:
         blas.ztrsm(&side, &uplo, &trans, &diag, &m, &n, &one, a, &lda, b, &ldb)
-
-
-cdef inline void trsm_left(char uplo, char trans, char diag, blas_int n, blas_int k, lapack_t *a, blas_int lda,
-                           lapack_t *b, blas_int ldb) noexcept nogil:
-    """B := op(A)^-1 B for triangular A without a zero on its diagonal and B by columns, in blocks as `trsm_right`."""
-    cdef char side = b'L'
-    cdef lapack_t one = 1
-    cdef const lg_entry *kernel = rows_kernel[lapack_t](b)
-    cdef bint lower = (uplo == b'L') == (trans == b'N')         # of op(A)
-    cdef Py_ssize_t blocks = (n + BLOCK - 1) // BLOCK, step, start, size, first, done
-    cdef Py_ssize_t item = sizeof(lapack_t)
-    cdef int flags = ((0 if uplo == b'L' else LG_UPPER) | (LG_TRANS if trans != b'N' else 0)
-                      | (LG_CONJ if trans == b'C' else 0) | (LG_UNIT if diag == b'U' else 0))
-    if kernel != NULL:
-        for step in range(blocks):
-            start = (step if lower else blocks - 1 - step) * BLOCK
-            size = min(BLOCK, n - start)
-            first = 0 if lower else start + size
-            done = start if lower else n - first
-            if done > 0:
-                subtract_product[lapack_t](
-                    trans, b'N', size, k, done,
-                    a + (start + first * lda if trans == b'N' else first + start * lda), lda, b + first, ldb,
-                    b + start, ldb)
-            run_block[lapack_t](kernel, flags, size, k, a + start * (lda + 1), item, lda * item, <char *>(b + start),
-                                item, ldb * item, <char *>(b + start), item, ldb * item)
-    elif lapack_t is float:
-        blas.strsm(&side, &uplo, &trans, &diag, &n, &k, &one, a, &lda, b, &ldb)
-    elif lapack_t is double:
-        blas.dtrsm(&side, &uplo, &trans, &diag, &n, &k, &one, a, &lda, b, &ldb)
-    elif lapack_t is complex64_t:
-        blas.ctrsm(&side, &uplo, &trans, &diag, &n, &k, &one, a, &lda, b, &ldb)
-    else:
-        blas.ztrsm(&side, &uplo, &trans, &diag, &n, &k, &one, a, &lda, b, &ldb)
 
 
 cdef inline void swap_rows(Py_ssize_t r, Py_ssize_t q, Py_ssize_t k, lapack_t *x) noexcept nogil:
@@ -157,13 +125,13 @@ cdef inline void lu_solve_rows(char trans, Py_ssize_t n, Py_ssize_t k, lapack_t 
     if trans == b'N':
         for i in range(n):
             swap_rows[lapack_t](i, ipiv[i] - 1, k, x)
-        trsm_right[lapack_t](b'L', b'T', b'U', k, n, a, ld, x, k)
-        trsm_right[lapack_t](b'U', b'T', b'N', k, n, a, ld, x, k)
+        trsm[lapack_t](b'R', b'L', b'T', b'U', k, n, a, ld, x, k)
+        trsm[lapack_t](b'R', b'U', b'T', b'N', k, n, a, ld, x, k)
         return
     if trans == b'C':
         conj_all[lapack_t](x, n * k)
-    trsm_right[lapack_t](b'U', b'N', b'N', k, n, a, ld, x, k)
-    trsm_right[lapack_t](b'L', b'N', b'U', k, n, a, ld, x, k)
+    trsm[lapack_t](b'R', b'U', b'N', b'N', k, n, a, ld, x, k)
+    trsm[lapack_t](b'R', b'L', b'N', b'U', k, n, a, ld, x, k)
     for i in range(n - 1, -1, -1):
         swap_rows[lapack_t](i, ipiv[i] - 1, k, x)
     if trans == b'C':

@@ -69,6 +69,16 @@ cdef inline void multiply(Product *p, double re, double im) noexcept nogil:
         normalize(&p.re, &p.im, &p.exponent)
 
 
+cdef inline void multiply_pivot(Product *p, lapack_t x, bint exchanged) noexcept nogil:
+    """p *= x, or -x for a row that was exchanged."""
+    if exchanged:
+        x = -x
+    if lapack_t is float or lapack_t is double:
+        multiply(p, x, 0)
+    else:
+        multiply(p, x.real, x.imag)
+
+
 cdef inline bint extreme(const lapack_t *a, Py_ssize_t count) noexcept nogil:
     """Whether the elimination may leave the range: it forms products of three entries."""
     cdef double low = ldexp(1, -40) if lapack_t is float or lapack_t is complex64_t else ldexp(1, -340)
@@ -146,12 +156,7 @@ cdef int det_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcept nogil:
     p.exponent = equilibrate[lapack_t](ws, n, ipiv) if extreme[lapack_t](ws, n * n) else 0
     getrf[lapack_t](n, n, ws, max(n, 1), ipiv)
     for j in range(n):
-        if lapack_t is float or lapack_t is double:
-            multiply(&p, -ws[j * n + j] if ipiv[j] != j + 1 else ws[j * n + j], 0)
-        elif ipiv[j] != j + 1:
-            multiply(&p, -ws[j * n + j].real, -ws[j * n + j].imag)
-        else:
-            multiply(&p, ws[j * n + j].real, ws[j * n + j].imag)
+        multiply_pivot[lapack_t](&p, ws[j * n + j], ipiv[j] != j + 1)
     if op.split:
         write_split[lapack_t](op, i, &p, ws)
     else:
@@ -165,19 +170,13 @@ cdef int factors_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcept nogi
     cdef Py_ssize_t j
     cdef const char *p = at(&op.a, i)
     cdef const char *q = at(&op.piv, i)
-    cdef lapack_t x
     cdef Product whole
     whole.re = 1
     whole.im = 0
     whole.exponent = 0
     for j in range(op.a.m):
-        x = (<lapack_t *>(p + j * (op.a.rs + op.a.cs)))[0]
-        if (<cnp.int32_t *>(q + j * op.piv.rs))[0] != j:
-            x = -x
-        if lapack_t is float or lapack_t is double:
-            multiply(&whole, x, 0)
-        else:
-            multiply(&whole, x.real, x.imag)
+        multiply_pivot[lapack_t](&whole, (<lapack_t *>(p + j * (op.a.rs + op.a.cs)))[0],
+                                 (<cnp.int32_t *>(q + j * op.piv.rs))[0] != j)
     if op.split:
         write_split[lapack_t](op, i, &whole, ws)
     else:

@@ -14,9 +14,10 @@ from ._lanes cimport Plan, lane_fn, of_type, plan_lanes, run_lanes, useful_lanes
 from ._matmul cimport MatmulOp, matmul_lane
 from ._stacks cimport PassOp, lower_lane, reflect_lane, upper_lane
 from ._steps cimport (
-    add_to_diagonal, combine, copy, divide_pairs, divide_sums, entry, larger, largest, lift_last, power, scalar, scale,
+    add_to_diagonal, combine, copy, divide_pairs, divide_sums, entry, largest, lift_last, power, scalar, scale,
     times_row, word,
 )
+from ._tops cimport larger
 from ._triangular cimport TriangularOp, solve_columns_lane, solve_triangular_lane
 
 cnp.import_array()
@@ -49,7 +50,6 @@ cdef enum:
     OPERANDS = 4
     FLAGS = 5
     STEP_WIDTH = 1 + OPERANDS + FLAGS
-    VALUE_WIDTH = 6
     MOST_ARRAYS = 16
 
 MOST = MOST_ARRAYS
@@ -133,7 +133,7 @@ cdef int run_step(const ProgramOp *op, Py_ssize_t k, Py_ssize_t slice, char *tem
         combine[lapack_t](&a, op.constants[2 * k], &b, op.constants[2 * k + 1], &c if two else NULL, ws)
     elif s.kind == POWER:
         (<lapack_t *>entry(&a, 0, 0))[0] = <lapack_t>power(
-            larger(largest[lapack_t](&b, ws), largest[lapack_t](&c, ws) if two else 0), s.flag[0])
+            larger[double](largest[lapack_t](&b, ws), largest[lapack_t](&c, ws) if two else 0), s.flag[0])
     elif s.kind == DIVIDE or s.kind == TIMES:
         scale[lapack_t](&a, &b, scalar[lapack_t](&c, ws), s.kind == DIVIDE, ws)
     elif s.kind == DIAGONAL:
@@ -172,7 +172,7 @@ cdef int program_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcept nogi
 
 
 def run(tuple arrays, int batch_axes, ndarray steps, ndarray values, ndarray constants, ndarray temporary,
-        size_t temporary_items, size_t scratch_items, double order, double work_ns, lanes):
+        size_t temporary_bytes, size_t scratch_bytes, double order, double work_ns, lanes):
     """Run a program over all slices; whether it did so, which a zero on the diagonal of a triangular matrix prevents.
 
     Parameters
@@ -181,26 +181,24 @@ def run(tuple arrays, int batch_axes, ndarray steps, ndarray values, ndarray con
         type where a step reads a row. At most `MOST`
     batch_axes : their number
     steps, values, constants : int64 and float64 tables in the layout of `Step` and `Value`
-    temporary : of each temporary buffer the columns, and where it begins in numbers of the dtype
-    temporary_items, scratch_items : numbers in the temporary buffers, and in the workspace of the steps
+    temporary : of each temporary buffer the columns, and bytes from the first one to it
+    temporary_bytes, scratch_bytes : of the temporary buffers, and of the workspace of the steps
     order, work_ns : of the matrices, and what a slice costs about
     """
     cdef ProgramOp op
-    cdef ndarray first = arrays[0], places
+    cdef ndarray first = arrays[0]
     cdef int t = cnp.PyArray_TYPE(first), k
-    cdef size_t item = cnp.PyArray_ITEMSIZE(first)
     cdef Plan plan
     op.arrays = len(arrays)
     for k in range(op.arrays):
         op.array[k] = slices(arrays[k], cnp.PyArray_NDIM(arrays[k]) - batch_axes, first,
                              cnp.PyArray_NDIM(first) - batch_axes)
-    places = temporary * [1, item]
     op.steps = <const Step *>cnp.PyArray_DATA(steps)
     op.count = cnp.PyArray_SIZE(steps) // STEP_WIDTH
     op.values = <const Value *>cnp.PyArray_DATA(values)
     op.constants = <const double *>cnp.PyArray_DATA(constants)
-    op.temporary = <const word *>cnp.PyArray_DATA(places)
-    op.scratch = aligned(temporary_items * item)
+    op.temporary = <const word *>cnp.PyArray_DATA(temporary)
+    op.scratch = aligned(temporary_bytes)
     cdef Py_ssize_t nb = batch_size(&op.array[0])
     plan = plan_lanes(OP_MATMUL, order, nb, lanes)
     if not plan.wide:
@@ -208,4 +206,4 @@ def run(tuple arrays, int batch_axes, ndarray steps, ndarray values, ndarray con
     cdef lane_fn lane = of_type(t, <lane_fn>program_lane[float], <lane_fn>program_lane[double],
                                 <lane_fn>program_lane[complex64_t], <lane_fn>program_lane[complex128_t])
     # A product and a system have two parts of workspace, which begin on cache lines.
-    return run_lanes(lane, &op, nb, op.scratch + aligned(scratch_items * item) + 128, plan, NULL) is None
+    return run_lanes(lane, &op, nb, op.scratch + aligned(scratch_bytes) + 128, plan, NULL) is None

@@ -9,8 +9,8 @@ from numpy cimport npy_intp, ndarray
 
 from ._types cimport lapack_t, complex64_t, complex128_t
 from ._layout cimport Slices, slices, at, batch_size, conj, empty, load_slice
-from ._tops cimport top_of
 from ._lanes cimport Plan, lane_fn, of_type, plan_lanes, run_lanes, OP_COPY
+from ._tops cimport larger, top_of
 
 cnp.import_array()
 
@@ -273,14 +273,6 @@ def row_order(ndarray piv, Py_ssize_t m, lanes):
 
 
 # ---------------------------------------------------------------- magnitudes of real matrices
-cdef inline lapack_t larger(lapack_t x, lapack_t y) noexcept nogil:
-    """The larger of two real numbers, NaN if one is, as np.maximum."""
-    if lapack_t is float or lapack_t is double:
-        return x if x >= y or x != x else y
-    else:
-        return x
-
-
 cdef int largest_lane(const void *op_, Py_ssize_t slice, lapack_t *ws) noexcept nogil:
     cdef const PassOp *op = <const PassOp *>op_
     cdef npy_intp item = sizeof(lapack_t)

@@ -3,7 +3,7 @@ from libc.math cimport fabs, frexp, hypot, ldexp, isfinite, INFINITY
 
 from ._types cimport lapack_t, complex64_t, complex128_t
 from ._layout cimport Slices, conj, load
-from ._tops cimport top_of
+from ._tops cimport larger, top_of
 
 ctypedef long long word
 
@@ -63,21 +63,13 @@ cdef inline void combine(const Slices *to, double fx, const Slices *x, double fy
                 d[j] = gx * p[j] + gy * q[j]
 
 
-cdef inline double larger(double x, double y) noexcept nogil:
-    """The larger of two numbers, NaN if one is."""
-    return x if x >= y or x != x else y
-
-
 cdef inline double largest(const Slices *s, lapack_t *tag) noexcept nogil:
     """The largest modulus of the parts of all numbers; NaN if one is."""
     cdef Py_ssize_t i, j, run = s.n if s.cs == sizeof(lapack_t) else 1
-    cdef double top = 0, other
+    cdef double top = 0
     for i in range(s.m):
         for j in range(s.n // run):
-            other = top_of[lapack_t](run, <lapack_t *>entry(s, i, j))
-            if other != other:
-                return other
-            top = max(top, other)
+            top = larger[double](top, top_of[lapack_t](run, <lapack_t *>entry(s, i, j)))
     return top
 
 

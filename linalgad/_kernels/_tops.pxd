@@ -1,7 +1,15 @@
 """The largest modulus among neighbours, for scales and magnitudes."""
-from libc.math cimport fabs, fabsf, NAN
+from libc.math cimport fabs, NAN
 
 from ._types cimport lapack_t, complex64_t
+
+
+cdef inline lapack_t larger(lapack_t x, lapack_t y) noexcept nogil:
+    """The larger of two real numbers, NaN if one is, as np.maximum."""
+    if lapack_t is float or lapack_t is double:
+        return x if x >= y or x != x else y
+    else:
+        return x
 
 
 cdef inline double top_of(Py_ssize_t count, const lapack_t *x) noexcept nogil:
@@ -10,51 +18,32 @@ cdef inline double top_of(Py_ssize_t count, const lapack_t *x) noexcept nogil:
     Several maxima at a time, since each waits for the one before, and NaN apart: a maximum that heeds it is no single
     instruction.
     """
-    cdef Py_ssize_t i, parts = count if lapack_t is float or lapack_t is double else 2 * count
+    cdef lapack_t tops[8]
+    cdef lapack_t odd[8]
+    cdef lapack_t size
+    cdef double top = 0
+    cdef Py_ssize_t i
     cdef int l
-    cdef float tops4[8]
-    cdef float odd4[8]
-    cdef float part4
-    cdef double tops8[8]
-    cdef double odd8[8]
-    cdef double part8, top = 0
-    cdef const float *p4 = <const float *>x
-    cdef const double *p8 = <const double *>x
-    cdef bint odd = False
-    if lapack_t is float or lapack_t is complex64_t:
+    if lapack_t is float or lapack_t is double:
         for l in range(8):
-            tops4[l] = odd4[l] = 0
-        for i in range(0, parts - 7, 8):
+            tops[l] = odd[l] = 0
+        for i in range(0, count - 7, 8):
             for l in range(8):
-                part4 = fabsf(p4[i + l])
-                tops4[l] = part4 if part4 > tops4[l] else tops4[l]
-                odd4[l] += part4 - part4
-        for i in range(parts - parts % 8, parts):
-            part4 = fabsf(p4[i])
-            tops4[0] = part4 if part4 > tops4[0] else tops4[0]
-            odd4[0] += part4 - part4
+                size = <lapack_t>fabs(x[i + l])
+                tops[l] = size if size > tops[l] else tops[l]
+                odd[l] += size - size
+        for i in range(count - count % 8, count):
+            size = <lapack_t>fabs(x[i])
+            tops[0] = size if size > tops[0] else tops[0]
+            odd[0] += size - size
         for l in range(8):
-            top = max(top, tops4[l])
-            odd = odd or odd4[l] != 0
-        for i in range(parts if odd else 0):        # infinities are odd too
-            if p4[i] != p4[i]:
+            top = max(top, tops[l])
+            odd[0] = odd[0] + odd[l]
+        for i in range(count if odd[0] != 0 else 0):    # infinities are odd too
+            if x[i] != x[i]:
                 return NAN
+        return top
+    elif lapack_t is complex64_t:
+        return top_of[float](2 * count, <const float *>x)
     else:
-        for l in range(8):
-            tops8[l] = odd8[l] = 0
-        for i in range(0, parts - 7, 8):
-            for l in range(8):
-                part8 = fabs(p8[i + l])
-                tops8[l] = part8 if part8 > tops8[l] else tops8[l]
-                odd8[l] += part8 - part8
-        for i in range(parts - parts % 8, parts):
-            part8 = fabs(p8[i])
-            tops8[0] = part8 if part8 > tops8[0] else tops8[0]
-            odd8[0] += part8 - part8
-        for l in range(8):
-            top = max(top, tops8[l])
-            odd = odd or odd8[l] != 0
-        for i in range(parts if odd else 0):
-            if p8[i] != p8[i]:
-                return NAN
-    return top
+        return top_of[double](2 * count, <const double *>x)

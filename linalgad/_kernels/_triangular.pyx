@@ -17,7 +17,7 @@ from ._compact cimport (
 )
 from ._lanes cimport lane_fn, of_type, codes_pointer, plan_lanes, run_lanes, OP_TRIANGULAR
 from ._lapack_solve cimport trtrs
-from ._by_rows cimport BLOCK, MANY, rows_kernel, run_block, trsm_left, trsm_right
+from ._by_rows cimport BLOCK, MANY, rows_kernel, run_block, trsm
 
 cnp.import_array()
 
@@ -77,7 +77,7 @@ cdef int solve_triangular_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noex
     if conjugate:
         conj_all[lapack_t](x, n * k)
     if info == 0 and right:
-        trsm_right[lapack_t](uplo, trans, diag, k, n, a, ld, x, k)
+        trsm[lapack_t](b'R', uplo, trans, diag, k, n, a, ld, x, k)
     elif info == 0:
         trtrs[lapack_t](uplo, trans, diag, n, k, a, ld, x, max(n, 1))
     else:
@@ -112,8 +112,8 @@ cdef int solve_columns_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcep
         load[lapack_t](b + j * op.b.cs, op.b.rs, op.b.rs, n, 1, x + j * ldx)
         if conjugate:
             conj_all[lapack_t](x + j * ldx, n)
-    trsm_left[lapack_t](b'L' if op.lower != by_rows else b'U', b'N' if plain else b'T' if op.trans < 2 else b'C',
-                        b'U' if op.unit else b'N', n, k, a, ld, x, ldx)
+    trsm[lapack_t](b'L', b'L' if op.lower != by_rows else b'U', b'N' if plain else b'T' if op.trans < 2 else b'C',
+                   b'U' if op.unit else b'N', n, k, a, ld, x, ldx)
     if conjugate:
         for j in range(k):
             conj_all[lapack_t](x + j * ldx, n)

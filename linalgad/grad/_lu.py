@@ -25,9 +25,9 @@ def _low_adjoint(l, x):
     """The strict lower triangle of M^H X; it sees no other entries of X."""
     m, k = l.shape[-2:]
     top = xp.tril_inner(l[..., :k, :], x[..., :k, :], k=-1, upper=True)
-    if m > k:
-        top = top + xp.tril_inner(l[..., k:, :], x[..., k:, :], k=-1)
-    return top if m == k else xp.concatenate(top, x[..., k:, :], axis=-2)
+    if m == k:
+        return top
+    return xp.concatenate(top + xp.tril_inner(l[..., k:, :], x[..., k:, :], k=-1), x[..., k:, :], axis=-2)
 
 
 def _solve(l, x):

@@ -54,10 +54,11 @@ class Options:
             raise ValueError(f"gauge must be one of {POLICIES}, got {self.gauge!r}")
         for name in ("derivative_eps", "gauge_tol", "rank_tol"):
             value = getattr(self, name)
-            if value is not None and not value >= 0:
+            if value is None:
+                continue
+            if not value >= 0:
                 raise ValueError(f"{name} must be None or a number >= 0, got {value!r}")
-            if value is not None:
-                object.__setattr__(self, name, float(value))
+            object.__setattr__(self, name, float(value))
 
     @classmethod
     def split(cls, kw):

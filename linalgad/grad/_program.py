@@ -16,16 +16,15 @@ from ._recorder import KINDS, NotRecordableError, Recorder
 
 #: Order from which one matrix at a time is faster than one operation at a time, where many matrices share a register.
 SMALLEST = 24
-_UNKNOWN = object()
 #: Programs that a function keeps, one for each set of shapes and keywords.
 _KEPT = 256
 #: Nanoseconds of a multiplication and addition in a product, and of a number in a pass, about.
 _PRODUCT_NS, _PASS_NS = 0.06, 0.3
-
 #: Steps that may write over the operand they read.
 _IN_PLACE = frozenset(KINDS[name] for name in ("combine", "divide", "times", "lift", "diagonal", "columns", "pairs",
                                                "sums"))
-_ALIGNED = 16           # numbers to which temporary matrices are rounded up
+_LINE = 64              # bytes to which temporary matrices are rounded up
+_UNKNOWN = object()
 
 
 def serves(x):
@@ -90,7 +89,7 @@ class _Program:
         steps = recorder.steps
         home = self._shared_memory(steps)
         self._place(steps, home)
-        self._scratch = max((_scratch(kind, operands) for kind, operands, *_ in steps), default=0)
+        self._scratch = max((_scratch(kind, operands, self._dtype) for kind, operands, *_ in steps), default=0)
         # a complex multiplication is four real ones
         self._work = sum(_work(kind, operands) for kind, operands, *_ in steps) * (4 if recorder.complex else 1)
         self._order = max((max(x.shape) for _, operands, *_ in steps for x in operands), default=0)
@@ -99,7 +98,7 @@ class _Program:
         """What the function returns for these arrays; None if a matrix is singular."""
         outputs = [np.empty((*batch, *core), self._dtype) for core in self._cores]
         done = kernel.run((*arrays, *outputs), len(batch), self._steps, self._values, self._constants,
-                          self._temporary, self._items, self._scratch, self._order, self._work, None)
+                          self._temporary, self._bytes, self._scratch, self._order, self._work, None)
         return _filled(self._result, outputs) if done else None
 
     def _returned(self, recorder, x):
@@ -128,10 +127,8 @@ class _Program:
             for x in operands[1:] if kind in _IN_PLACE else ():
                 old = home.get(id(x.buffer), x.buffer)
                 whole = not x.transposed and (x.i, x.j, x.m, x.n) == (0, 0, out.m, out.n) == (0, 0, old.m, old.n)
-                if whole and old.array is None and max(last[i] for i in _residents(home, x.buffer, old)) == k:
-                    if out.array is not None:
-                        old.array = out.array
-                    home[id(out)] = old
+                if whole and old.array is None and last[id(old)] == k:
+                    old.array, last[id(old)], home[id(out)] = out.array, last[id(out)], old
                     break
         return home
 
@@ -142,14 +139,14 @@ class _Program:
         last = {}
         for k, (_, operands, *_) in enumerate(steps):
             last |= {id(lies(x)): k for x in operands}
-        arrays, number, places, free, self._items = self._inputs + len(self._cores), {}, [], [], 0
+        arrays, number, places, free, self._bytes = self._inputs + len(self._cores), {}, [], [], 0
         values, index, rows, constants = [], {}, [], []
         for k, (kind, operands, flags, pair) in enumerate(steps):
             at = []
             for x in operands:
                 b = lies(x)
                 if b.array is None and id(b) not in number:
-                    size = -(-b.m * b.n // _ALIGNED) * _ALIGNED
+                    size = -(-b.m * b.n * self._dtype.itemsize // _LINE) * _LINE
                     place = self._taken(free, size)
                     number[id(b)] = (arrays + len(places), place, size)
                     places.append((b.n, place))
@@ -174,13 +171,8 @@ class _Program:
             if room >= size:
                 free[k:k + 1] = [(place + size, room - size)] if room > size else []
                 return place
-        place, self._items = self._items, self._items + size
+        place, self._bytes = self._bytes, self._bytes + size
         return place
-
-
-def _residents(home, buffer, old):
-    """Identities of the buffers that share the memory of `old`."""
-    return [id(buffer), id(old)] + [i for i, b in home.items() if b is old]
 
 
 def _give_back(free, place, size):
@@ -202,11 +194,11 @@ def _filled(x, outputs):
     return tuple(_filled(y, outputs) for y in x) if isinstance(x, tuple) else outputs[x]
 
 
-def _scratch(kind, operands):
-    """Numbers in the workspace of a step."""
+def _scratch(kind, operands, dtype):
+    """Bytes in the workspace of a step."""
     if kind in (KINDS["matmul"], KINDS["solve"]):
-        return sum(x.size for x in operands[1:])
-    return 6 * operands[0].shape[-1]        # up to three rows in double precision
+        return sum(x.size for x in operands[1:]) * dtype.itemsize
+    return 24 * operands[0].shape[-1]       # up to three rows in double precision
 
 
 def _work(kind, operands):

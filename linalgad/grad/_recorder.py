@@ -9,7 +9,11 @@ from ._dual import Symbol
 KINDS = {name: k for k, name in enumerate(STEPS)}
 
 _DIAGONALS = ("kept", "halved", "ones")
-_REFLECTIONS = ("hermitian", "skew", "twist", "untwist", "mirror")
+_REFLECTIONS = ("herm", "skew", "twist", "untwist", "mirror")
+#: Products x y, x^H y and x y^H, and their triangles.
+_PRODUCTS = {"matmul": {}, "inner": {"conj_x": True}, "outer": {"conj_y": True},
+             "tril_inner": {"conj_x": True, "triangle": -1}, "tril_outer": {"conj_y": True, "triangle": -1},
+             "triu_outer": {"conj_y": True, "triangle": 1}}
 
 
 class NotRecordableError(Exception):
@@ -61,6 +65,10 @@ class Recorder:
 
     def __call__(self, name, args, static):
         """The result of a function of the vocabulary."""
+        if name in _PRODUCTS:
+            return self.product(*args, **_PRODUCTS[name], **static)
+        if name in _REFLECTIONS:
+            return self.step("reflect", self.new(*args[0].shape[-2:]), *args, flags=(_REFLECTIONS.index(name),))
         method = getattr(self, "do_" + name, None)
         if method is None or any(isinstance(x, np.ndarray) and x.ndim for x in args):
             raise NotRecordableError(name)
@@ -69,31 +77,16 @@ class Recorder:
     # Products. A factor may be a view; the result is a new matrix.
 
     def product(self, x, y, conj_x=False, conj_y=False, triangle=0, k=0, upper=False):
-        if not (isinstance(x, Symbol) and isinstance(y, Symbol)) or x.shape[-1] != y.shape[-2]:
+        if not (isinstance(x, Symbol) and isinstance(y, Symbol)):
+            raise NotRecordableError("matmul")
+        x, y = _transpose(x) if conj_x else x, _transpose(y) if conj_y else y
+        if x.shape[-1] != y.shape[-2]:
             raise NotRecordableError("matmul")
         out = self.new(x.shape[-2], y.shape[-1])
         if not x.size:
             return self.step("clear", out)
         return self.step("matmul", out, x, y,
                          flags=(conj_x and self.complex, conj_y and self.complex, triangle, k, upper))
-
-    def do_matmul(self, x, y):
-        return self.product(x, y)
-
-    def do_inner(self, x, y, upper=False):
-        return self.product(_transpose(x), y, conj_x=True, upper=upper)
-
-    def do_outer(self, x, y, upper=False):
-        return self.product(x, _transpose(y), conj_y=True, upper=upper)
-
-    def do_tril_inner(self, x, y, k=0, upper=False):
-        return self.product(_transpose(x), y, conj_x=True, triangle=-1, k=k, upper=upper)
-
-    def do_tril_outer(self, x, y, k=0, upper=False):
-        return self.product(x, _transpose(y), conj_y=True, triangle=-1, k=k, upper=upper)
-
-    def do_triu_outer(self, x, y, k=0, upper=False):
-        return self.product(x, _transpose(y), conj_y=True, triangle=1, k=k, upper=upper)
 
     def do_solve_triangular(self, a, b, lower, trans=0, unit_diagonal=False):
         if not b.size:
@@ -149,24 +142,6 @@ class Recorder:
     def do_unit_lower(self, x):
         return self.triangle("lower", x, 0, "ones")
 
-    def reflection(self, x, kind):
-        return self.step("reflect", self.new(*x.shape[-2:]), x, flags=(_REFLECTIONS.index(kind),))
-
-    def do_herm(self, x):
-        return self.reflection(x, "hermitian")
-
-    def do_skew(self, x):
-        return self.reflection(x, "skew")
-
-    def do_twist(self, x):
-        return self.reflection(x, "twist")
-
-    def do_untwist(self, x):
-        return self.reflection(x, "untwist")
-
-    def do_mirror(self, x):
-        return self.reflection(x, "mirror")
-
     def do_zeros_like(self, x, shape=None):
         return self.step("clear", self.new(*(x.shape if shape is None else shape)[-2:]))
 
@@ -219,7 +194,7 @@ class Recorder:
     def by_power(self, kind, x, scale):
         if isinstance(scale, _RealRow):
             scale = scale.symbol()
-        if not (isinstance(x, Symbol) and isinstance(scale, Symbol)) or scale.shape[-2:] != (1, 1) or x.size == 1:
+        if not (isinstance(x, Symbol) and isinstance(scale, Symbol)) or scale.shape[-2:] != (1, 1):
             raise NotRecordableError(kind)
         if x.transposed:
             return _transpose(self.by_power(kind, _transpose(x), scale))
