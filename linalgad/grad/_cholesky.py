@@ -9,24 +9,30 @@ from ._program import program
 from ._table import Capability, Record, register
 
 
+def _given(x, upper):
+    """A factor (tangent, cotangent) of the caller's kind as a lower one, and back; nothing is masked."""
+    return xp.H(x) if upper else x
+
+
 @program
-def cholesky_tangent(da, c):
+def cholesky_tangent(da, c, *, upper):
     """dL = L Phi(L^-1 dA L^-H), Phi the lower triangle with half the diagonal; the Hermitian part of dA counts.
 
     Reference: I. Murray, Differentiation of the Cholesky decomposition (2016), equation 8.
     """
     scale = factored.binary_scale(c)
-    unit = factored.divided(c, scale)
+    unit = factored.divided(_given(c, upper), scale)
     inner = xp.solve_triangular(unit, factored.divided(xp.herm(da), scale), lower=True)
-    return xp.matmul(unit, xp.half_lower(factored.right_solve(inner, unit, lower=True, trans=2)))
+    return _given(xp.matmul(unit, xp.half_lower(factored.right_solve(inner, unit, lower=True, trans=2))), upper)
 
 
 @program
-def cholesky_cotangent(gc, c):
+def cholesky_cotangent(gc, c, *, upper):
     """gA = herm(L^-H Phi(L^H gL) L^-1), full and Hermitian; Phi sees only the lower triangle of gL."""
     scale = factored.binary_scale(c)
-    unit = factored.divided(c, scale)
-    inner = xp.solve_triangular(unit, xp.half_lower(xp.tril_inner(unit, gc, upper=True)), lower=True, trans=2)
+    unit = factored.divided(_given(c, upper), scale)
+    inner = xp.half_lower(xp.tril_inner(unit, _given(gc, upper), upper=True))
+    inner = xp.solve_triangular(unit, inner, lower=True, trans=2)
     return factored.divided(xp.herm(factored.right_solve(inner, unit, lower=True)), scale)
 
 
@@ -35,28 +41,24 @@ def _lower(x, upper):
     return None if x is None else xp.tril(xp.H(x) if upper else x)
 
 
-def _given(x, upper):
-    """A factor (tangent, cotangent) of the caller's kind as a lower one, and back; nothing is masked."""
-    return xp.H(x) if upper else x
-
-
 def _product_solve(c, b):
     """(L L^H)^-1 B."""
     return xp.solve_triangular(c, xp.solve_triangular(c, b, lower=True), lower=True, trans=2)
 
 
 @program
-def solved_cotangent(c, gb, x):
+def solved_cotangent(c, gb, x, *, upper):
     """gL = -tril((gB X^H + X gB^H) L) of X = (L L^H)^-1 B."""
-    moved = xp.inner(xp.tril(c), xp.concatenate(x, gb, axis=-1))
-    return xp.tril_outer(xp.concatenate(-gb, -x, axis=-1), moved)
+    moved = xp.inner(xp.tril(_given(c, upper)), xp.concatenate(x, gb, axis=-1))
+    return _given(xp.tril_outer(xp.concatenate(-gb, -x, axis=-1), moved), upper)
 
 
 @program
-def inverse_cotangent(c, gx):
+def inverse_cotangent(c, gx, *, upper):
     """gL = -tril(L^-H L^-1 (gX + gX^H) L^-H) of X = (L L^H)^-1."""
+    c = _given(c, upper)
     inner = factored.right_solve(xp.herm(gx) * -2, c, lower=True, trans=2)
-    return xp.tril(_product_solve(c, inner))
+    return _given(xp.tril(_product_solve(c, inner)), upper)
 
 
 # ------------------------------------------------------------------ table
@@ -73,15 +75,14 @@ def _cholesky_ex_forward(args, kw):
 
 def _cholesky_jvp(call, tangents):
     upper = call.kw.get("upper", False)
-    dc = _given(cholesky_tangent(tangents[0], _given(call.outputs[0], upper)), upper)
-    return (dc, *(None for _ in call.outputs[1:]))
+    return (cholesky_tangent(tangents[0], call.outputs[0], upper=upper), *(None for _ in call.outputs[1:]))
 
 
 def _cholesky_vjp(call, cotangents, needs):
     upper = call.kw.get("upper", False)
     if cotangents[0] is None:
         return (None,), None
-    return (cholesky_cotangent(_given(cotangents[0], upper), _given(call.outputs[0], upper)),), None
+    return (cholesky_cotangent(cotangents[0], call.outputs[0], upper=upper),), None
 
 
 def _cholesky_solve_forward(args, kw):
@@ -105,11 +106,10 @@ def _cholesky_solve_vjp(call, cotangents, needs):
     if cotangents[0] is None:
         return (None, None), None
     upper, vector = call.kw.get("upper", False), call.args[1].ndim == 1
-    c = _given(call.args[0], upper)
-    gb = _product_solve(c, factored.columns(cotangents[0], vector))
+    gb = _product_solve(_given(call.args[0], upper), factored.columns(cotangents[0], vector))
     gc = None
     if needs[0]:
-        gc = _given(solved_cotangent(c, gb, factored.columns(call.outputs[0], vector)), upper)
+        gc = solved_cotangent(call.args[0], gb, factored.columns(call.outputs[0], vector), upper=upper)
     return (gc, factored.uncolumned(gb, vector)), None
 
 
@@ -130,7 +130,7 @@ def _cholesky_inverse_vjp(call, cotangents, needs):
     if cotangents[0] is None:
         return (None,), None
     upper = call.kw.get("upper", False)
-    return (_given(inverse_cotangent(_given(call.args[0], upper), cotangents[0]), upper),), None
+    return (inverse_cotangent(call.args[0], cotangents[0], upper=upper),), None
 
 
 def _ex_result(outputs, kw):

@@ -31,9 +31,9 @@ def eigh_cotangent(gw, gv, w, v, opt):
     top = spectral.top_scale(w)
     unit = w / top
     if gv is None:
-        whole = xp.zeros_like(w) if gw is None else gw * top
-        ga = _from_values(v, spectral.row(xp.zeros_like(w) if gw is None else gw))
-        return ga, spectral.spectral_info(unit, None, [spectral.row(whole)], opt=opt)
+        gw = xp.zeros_like(w) if gw is None else gw
+        return (_from_values(v, spectral.row(gw)),
+                spectral.spectral_info(unit, None, [spectral.row(gw * top)], opt=opt))
     if opt.gauge == "ignore" and xp.is_complex(v):
         gv = spectral.absorb_phases(v, gv, spectral.phase_slopes((v, gv)))
     scale = spectral.cotangent_scale(v, gv)
@@ -209,8 +209,7 @@ _TRACE = "the tangents of a repeated eigenvalue sum to the trace of its block"
 VECTORS = register(Record(
     name="eigh", forward=_eigh_forward, jvp=_eigh_jvp, vjp=_eigh_vjp, pack=_result, project=_project,
     variant=lambda kw, count: _pencil("VECTORS") if count > 1 else VECTORS, align=_eigh_align, sliced=True,
-    remember=_eigh_remember,
-    stacked=True,
+    stacked=True, remember=_eigh_remember,
     capabilities=(Capability("eigenvalues", caveat=_TRACE), Capability("eigenvectors", caveat=_TIE)),
 ))
 VALUES = register(Record(

@@ -223,7 +223,7 @@ def _lu_solve_jvp(call, tangents):
     dlu, _, db = tangents
     trans, vector = factored.transposition(call.kw.get("trans", 0)), b.ndim == 1
     x, rhs = factored.columns(call.outputs[0], vector), factored.columns(db, vector)
-    first, second = ((_UNIT, _UPPER), (_UPPER, _UNIT))[trans > 0]
+    first, second = _order(trans)
     if trans == 0 and rhs is not None:
         rhs = factored.permuted(rhs, call.aux)
     if trans:
@@ -239,11 +239,25 @@ def _lu_solve_jvp(call, tangents):
     return (factored.uncolumned(factored.unpermuted(dx, call.aux) if trans else dx, vector),)
 
 
+def _order(trans):
+    """The triangles in the order in which the system of `trans` is solved with them."""
+    return ((_UNIT, _UPPER), (_UPPER, _UNIT))[trans > 0]
+
+
 def _part(lu, kind, one=False):
     """The triangle of the compact form that `kind` names; with the ones of L if `one`."""
     if kind is _UPPER:
         return xp.triu(lu)
     return xp.unit_lower(lu) if one else xp.tril(lu, k=-1)
+
+
+@program
+def _factors_cotangent(lu, inner, gb, x, *, trans):
+    """The cotangent of both triangles, from the right-hand sides between the solves and in front of them."""
+    first, second = _order(trans)
+    middle = xp.matmul(factored.op(_part(lu, second, one=True), trans), x)
+    return (_part(factored.op(xp.outer(-inner, x), trans), second)
+            + _part(factored.op(xp.outer(-gb, middle), trans), first))
 
 
 def _lu_solve_vjp(call, cotangents, needs):
@@ -253,16 +267,12 @@ def _lu_solve_vjp(call, cotangents, needs):
     lu, _, b = call.args
     trans, vector = factored.transposition(call.kw.get("trans", 0)), b.ndim == 1
     x, g = factored.columns(call.outputs[0], vector), factored.columns(cotangents[0], vector)
-    first, second = ((_UNIT, _UPPER), (_UPPER, _UNIT))[trans > 0]
+    first, second = _order(trans)
     if trans:
         x, g = factored.permuted(x, call.aux), factored.permuted(g, call.aux)
     inner = factored.adjoint_solve(lu, g, trans=trans, **second)
     gb = factored.adjoint_solve(lu, inner, trans=trans, **first)
-    glu = None
-    if needs[0]:
-        middle = xp.matmul(factored.op(_part(lu, second, one=True), trans), x)
-        glu = (_part(factored.op(xp.outer(-inner, x), trans), second)
-               + _part(factored.op(xp.outer(-gb, middle), trans), first))
+    glu = _factors_cotangent(lu, inner, gb, x, trans=trans) if needs[0] else None
     gb = gb if trans else factored.unpermuted(gb, call.aux)
     return (glu, None, factored.uncolumned(gb, vector)), None
 

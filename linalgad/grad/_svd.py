@@ -31,8 +31,8 @@ def _scaled(s, m, n, opt):
 
 
 def _outside(x, u):
-    """(I - U U^H) X by two projections, None if U is square: no m x m matrix, no lost digits."""
-    if u.shape[-2] == u.shape[-1]:
+    """(I - U U^H) X by two projections, None if U is square or X None: no m x m matrix, no lost digits."""
+    if x is None or u.shape[-2] == u.shape[-1]:
         return None
     x = x - xp.matmul(u, xp.inner(u, x))
     return x - xp.matmul(u, xp.inner(u, x))
@@ -91,11 +91,10 @@ def svd_cotangent(gu, gs, gvh, u, s, vh, opt):
     gauge residual: N of unresolved pairs, Im diag N, what is divided by a null singular value, and rotations
     among the extra columns.
     """
+    k = s.shape[-1]
     if gu is None and gvh is None:
         gs = xp.zeros_like(s) if gs is None else gs
-        k = s.shape[-1]
         return _from_values(u[..., :k], vh[..., :k, :], spectral.row(gs)), _values_info(gs, s, u, vh, opt)
-    k = s.shape[-1]
     (u1, u2), (v1, v2) = _halves(u, k), _halves(xp.H(vh), k)
     (gu1, gu2), (gv1, gv2) = _halves(gu, k), _halves(None if gvh is None else xp.H(gvh), k)
     if opt.gauge == "ignore" and xp.is_complex(u):
@@ -138,7 +137,8 @@ def _from_vectors(u, v, gu, gv, left, right, unit, inverse, columns, values, top
     inner = spectral.pair_quotient(numerator, unit, columns, eps=eps) + spectral.sum_quotient(twist, unit, null)
     if values is not None:
         inner = spectral.add_to_diagonal(inner, values)
-    left, right = plus(_outward(u, gu), left), plus(_outward(v, gv), right)
+    # what moves U and V out of their spans, before division by s
+    left, right = plus(_outside(gu, u), left), plus(_outside(gv, v), right)
     cols = xp.matmul(u, inner)
     if left is not None:
         cols = cols + spectral.scale_columns(left, inverse)
@@ -146,11 +146,6 @@ def _from_vectors(u, v, gu, gv, left, right, unit, inverse, columns, values, top
     if right is not None:
         ga = ga + xp.outer(spectral.scale_columns(u, inverse), right)
     return ga / top, (numerator, twist, left, right) if show else (None, None, None, None)
-
-
-def _outward(u, gu):
-    """The part of a cotangent that moves U out of its span, m x k, before division by s; None if none."""
-    return None if gu is None else _outside(gu, u)
 
 
 def _lost(twist, left, right, null, *extras):
