@@ -150,7 +150,7 @@ class Pullback:
         record, call = self._record, self._call
         cts = _cotangents(record, call.outputs, cotangents)
         needs = tuple(p in self._wanted and i in record.inexact for i, p in enumerate(self._places))
-        blocks = record.sliced and not (record.stacked and serves(call.args[0]))
+        blocks = record.sliced and not (record.programmed and serves(call.args[0]))
         run = in_blocks if blocks else _whole
         with lanes(call.kw.get("lanes") or get_lanes()):
             grads, self.info = run(record.vjp, call, cts, needs)

@@ -143,21 +143,21 @@ _TRIANGLE = "the triangle of the factor that is not read has a zero cotangent"
 _INFO = "a status code is constant"
 
 register(Record(
-    name="cholesky", sliced=True, stacked=True, forward=_cholesky_forward, jvp=_cholesky_jvp, vjp=_cholesky_vjp,
+    name="cholesky", sliced=True, programmed=True, forward=_cholesky_forward, jvp=_cholesky_jvp, vjp=_cholesky_vjp,
     capabilities=(Capability("L", caveat=_HERMITIAN),),
 ))
 register(Record(
-    name="cholesky_ex", sliced=True, stacked=True,
+    name="cholesky_ex", sliced=True, programmed=True,
     forward=_cholesky_ex_forward, jvp=_cholesky_jvp, vjp=_cholesky_vjp,
     pack=_ex_result,
     capabilities=(Capability("L", caveat=_HERMITIAN),
                   Capability("info", jvp=False, vjp=False, second_order=False, caveat=_INFO)),
 ))
 register(Record(
-    name="cholesky_solve", sliced=True, stacked=True, forward=_cholesky_solve_forward, jvp=_cholesky_solve_jvp,
+    name="cholesky_solve", sliced=True, programmed=True, forward=_cholesky_solve_forward, jvp=_cholesky_solve_jvp,
     vjp=_cholesky_solve_vjp, inexact=(0, 1), capabilities=(Capability("x", caveat=_TRIANGLE),),
 ))
 register(Record(
-    name="cholesky_inverse", sliced=True, stacked=True, forward=_cholesky_inverse_forward,
+    name="cholesky_inverse", sliced=True, programmed=True, forward=_cholesky_inverse_forward,
     jvp=_cholesky_inverse_jvp, vjp=_cholesky_inverse_vjp, capabilities=(Capability("inverse", caveat=_TRIANGLE),),
 ))

@@ -78,7 +78,6 @@ register(Record(
 ))
 register(Record(
     name="slogdet", forward=_slogdet_forward, jvp=_slogdet_jvp, vjp=_slogdet_vjp, pack=_slogdet_result, remember=None,
-    sliced=True, stacked=True,
     capabilities=(Capability("sign", caveat="a complex sign is a phase; a real one is locally constant, its tangent 0"),
                   Capability("logabsdet", caveat="not at a singular matrix, where it is -inf")),
 ))

@@ -209,12 +209,12 @@ _TRACE = "the tangents of a repeated eigenvalue sum to the trace of its block"
 VECTORS = register(Record(
     name="eigh", forward=_eigh_forward, jvp=_eigh_jvp, vjp=_eigh_vjp, pack=_result, project=_project,
     variant=lambda kw, count: _pencil("VECTORS") if count > 1 else VECTORS, align=_eigh_align, sliced=True,
-    stacked=True, remember=_eigh_remember,
+    programmed=True, remember=_eigh_remember,
     capabilities=(Capability("eigenvalues", caveat=_TRACE), Capability("eigenvectors", caveat=_TIE)),
 ))
 VALUES = register(Record(
     name="eigvalsh", forward=_eigvalsh_forward, jvp=_eigvalsh_jvp, vjp=_eigvalsh_vjp, remember=None,
     variant=lambda kw, count: _pencil("VALUES") if count > 1 else VALUES, align=_eigvalsh_align, sliced=True,
-    stacked=True,
+    programmed=True,
     capabilities=(Capability("eigenvalues", caveat=_TRACE),),
 ))

@@ -40,11 +40,11 @@ def _ex_result(outputs, kw):
 
 
 register(Record(
-    name="inv", forward=_inv_forward, jvp=_jvp, vjp=_vjp, sliced=True, stacked=True,
+    name="inv", forward=_inv_forward, jvp=_jvp, vjp=_vjp, sliced=True, programmed=True,
     capabilities=(Capability("inverse"),),
 ))
 register(Record(
-    name="inv_ex", forward=_inv_ex_forward, jvp=_jvp, vjp=_vjp, pack=_ex_result, sliced=True, stacked=True,
+    name="inv_ex", forward=_inv_ex_forward, jvp=_jvp, vjp=_vjp, pack=_ex_result, sliced=True, programmed=True,
     capabilities=(Capability("inverse"),
                   Capability("info", jvp=False, vjp=False, second_order=False, caveat="a status code is constant")),
 ))

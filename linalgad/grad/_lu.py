@@ -290,27 +290,27 @@ def _constant(output, caveat=_PERMUTATION):
 
 _FACTORS = (Capability("L", caveat=f"{_FIXED}; {_LAST}"), Capability("U", caveat=f"{_FIXED}; {_LAST}"))
 
-_PERMUTED = Record(name="lu", forward=_lu_forward, jvp=_lu_jvp, vjp=_lu_vjp, sliced=True, stacked=True,
+_PERMUTED = Record(name="lu", forward=_lu_forward, jvp=_lu_jvp, vjp=_lu_vjp, sliced=True, programmed=True,
                    pack=lambda outputs, kw: outputs, remember=None, capabilities=_FACTORS)
 _SEPARATE = register(Record(
-    name="lu", forward=_lu_forward, jvp=_lu_jvp, vjp=_lu_vjp, sliced=True, stacked=True,
+    name="lu", forward=_lu_forward, jvp=_lu_jvp, vjp=_lu_vjp, sliced=True, programmed=True,
     pack=_lu_result, remember=_lu_remember,
     variant=lambda kw, count: _PERMUTED if kw.get("permute_l") else _SEPARATE,
     capabilities=(_constant("P"), *_FACTORS),
 ))
 register(Record(
     name="lu_factor", forward=_factor_forward("lu_factor"), jvp=_factor_jvp, vjp=_factor_vjp, sliced=True,
-    stacked=True, pack=_factor_result, remember=_factor_remember,
+    programmed=True, pack=_factor_result, remember=_factor_remember,
     capabilities=(Capability("lu", caveat=f"{_FIXED}; {_LAST}"), _constant("piv")),
 ))
 register(Record(
     name="lu_factor_ex", forward=_factor_forward("lu_factor_ex"), jvp=_factor_jvp, vjp=_factor_vjp, sliced=True,
-    stacked=True, pack=_factor_result, remember=_factor_remember,
+    programmed=True, pack=_factor_result, remember=_factor_remember,
     capabilities=(Capability("lu", caveat=f"{_FIXED}; {_LAST}"), _constant("piv"),
                   _constant("info", "a status code is constant")),
 ))
 register(Record(
-    name="lu_solve", forward=_lu_solve_forward, jvp=_lu_solve_jvp, vjp=_lu_solve_vjp, sliced=True, stacked=True,
+    name="lu_solve", forward=_lu_solve_forward, jvp=_lu_solve_jvp, vjp=_lu_solve_vjp, sliced=True, programmed=True,
     remember=_lu_solve_remember, inexact=(0, 2),
     capabilities=(Capability("x", caveat="with respect to lu and b; the pivots are constant"),),
 ))

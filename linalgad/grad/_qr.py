@@ -263,10 +263,10 @@ def _variant(kw, count):
 
 _FULL = {"name": "qr", "forward": _forward, "jvp": _jvp, "vjp": _vjp, "pack": _result, "project": _project,
          "follow": _follow,
-         "sliced": True, "stacked": True,
+         "sliced": True, "programmed": True,
          "remember": lambda args, outputs, kw: outputs[2] if kw.get("pivoting") else None}
 _ONLY_R = {"name": "qr", "forward": _r_forward, "jvp": _r_jvp, "vjp": _r_vjp, "pack": _r_result, "remember": None,
-           "sliced": True, "stacked": True}
+           "sliced": True, "programmed": True}
 _RAW = Record(name="qr", forward=_raw, jvp=_raw, vjp=_raw, capabilities=tuple(
     Capability(output, jvp=False, vjp=False, second_order=False, caveat="mode 'raw' has no derivative")
     for output in ("h", "tau")))

@@ -132,13 +132,11 @@ _CAVEAT = ("with assume_a the derivative on matrices of that structure: tangents
            "'her', 'sym' and 'tridiagonal' are factored by LU here")
 
 register(Record(
-    name="solve", sliced=True, stacked=True,
-    forward=_solve_forward, jvp=_jvp, vjp=_vjp, remember=None, inexact=(0, 1),
+    name="solve", forward=_solve_forward, jvp=_jvp, vjp=_vjp, remember=None, inexact=(0, 1),
     capabilities=(Capability("x", caveat=_CAVEAT),),
 ))
 register(Record(
-    name="solve_ex", sliced=True, stacked=True,
-    forward=_solve_ex_forward, jvp=_jvp, vjp=_vjp, remember=None, inexact=(0, 1),
+    name="solve_ex", forward=_solve_ex_forward, jvp=_jvp, vjp=_vjp, remember=None, inexact=(0, 1),
     pack=_ex_result, capabilities=(Capability("x", caveat=_CAVEAT),
                   Capability("info", jvp=False, vjp=False, second_order=False, caveat="a status code is constant")),
 ))

@@ -326,12 +326,12 @@ _TRACE = "the tangents of a repeated value sum to the trace of its block"
 
 _VALUES = register(Record(
     name="svdvals", forward=_svdvals_forward, jvp=_svdvals_jvp, vjp=_svdvals_vjp, remember=None,
-    align=_svdvals_align, sliced=True, stacked=True,
+    align=_svdvals_align, sliced=True, programmed=True,
     capabilities=(Capability("S", caveat=_TRACE + "; a subgradient at 0"),),
 ))
 _VECTORS = register(Record(
     name="svd", forward=_svd_forward, jvp=_svd_jvp, vjp=_svd_vjp, pack=_result, project=_project, follow=_follow,
-    align=_svd_align, sliced=True, stacked=True,
+    align=_svd_align, sliced=True, programmed=True,
     variant=lambda kw, count: _VECTORS if kw.get("compute_uv", True) else _VALUES,
     capabilities=(Capability("U", caveat=_TIE + "; extra columns of a full U through their projector only"),
                   Capability("S", caveat=_TRACE),

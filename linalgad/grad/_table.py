@@ -85,9 +85,8 @@ class Record:
     sliced : bool
         Whether the vjp works slice by slice on arrays that share their batch dimensions, those kept beside the
         outputs included: it is then run in blocks (`_slices`).
-    stacked : bool
-        Whether the vjp of matrices that programs serve (`_program`) runs over the whole stack nevertheless, because a
-        program or a few kernels do its work.
+    programmed : bool
+        Whether a program (`_program`) does the work of the vjp, which then needs no blocks where programs serve.
     compiled : dict
         'jvp' and 'vjp': the compiled twins, with the same contracts; empty until one exists.
     """
@@ -106,7 +105,7 @@ class Record:
     follow: Callable | None = None
     inexact: tuple = (0,)
     sliced: bool = False
-    stacked: bool = False
+    programmed: bool = False
     compiled: dict = field(default_factory=dict)
 
 

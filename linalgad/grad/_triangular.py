@@ -53,6 +53,6 @@ def _vjp(call, cotangents, needs):
 
 
 register(Record(
-    name="solve_triangular", forward=_forward, jvp=_jvp, vjp=_vjp, inexact=(0, 1), sliced=True, stacked=True,
+    name="solve_triangular", forward=_forward, jvp=_jvp, vjp=_vjp, inexact=(0, 1),
     capabilities=(Capability("x", caveat="entries that are not read have a zero cotangent"),),
 ))
