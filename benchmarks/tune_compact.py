@@ -33,6 +33,7 @@ CALLS = {
     "svd": ("svd",),
     "svdvals": ("svdvals",),
     "matmul": ("matmul",),
+    "cholesky_inverse": ("cholesky_inverse",),
     "blocked_lu": ("lu", "solve", "inv", "det"),
     "blocked_cholesky": ("cholesky",),
 }

@@ -47,26 +47,10 @@ template <class V> struct cholesky_solve_op {
     static ptrdiff_t elements(ptrdiff_t, ptrdiff_t n, ptrdiff_t k, int) { return n * n + n * k + (n > k ? n : k) * n; }
     template <int N> LG_CALL static bool direct(const part &c) {
         small_factor<N, V> f;
-        const int k = (int)c.call->k;
         const bool upper = c.call->flags & LG_UPPER;
         if (!small_factor_of(c, f)) return false;
         store_info(typename traits<V>::I(0), c);
-        V z[N][1];
-        if (k == 1 && lies_directly<V>(c, 1, N, 1) && lies_directly<V>(c, 2, N, 1)) {
-            take_matrix(z, c, 1);
-            f.solve(z, upper);
-            put_matrix(z, c, 2);
-            return true;
-        }
-        arena ws{c.call->ws};
-        V *pb = ws.take<V>(N * k), *spare = ws.take<V>(N * k);
-        const tile<V> b = load(pb, c, 1, N, k, spare);
-        for (int j = 0; j < k; j++) {
-            load_block(z, b.at(0, j));
-            f.solve(z, upper);
-            store_block(z, b.at(0, j));
-        }
-        store(b, c, 2, N, k, spare);
+        each_column<N, V>(c, 1, 2, [&f, upper](auto &z) { f.solve(z, upper); });
         return true;
     }
     static void run(const part &c) {

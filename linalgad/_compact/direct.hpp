@@ -110,6 +110,27 @@ template <class V> LG_FN void write_number(const V &x, const part &c, int v) {
     store(ordered(p, by_rows, 1, 1), c, v, 1, 1, spare);
 }
 
+// The c.call->k columns of operand `from` go to operand `to` by way of `solve`, which works on one in registers.
+template <int N, class V, class F> LG_FN void each_column(const part &c, int from, int to, const F &solve) {
+    const int k = (int)c.call->k;
+    V z[N][1];
+    if (k == 1 && lies_directly<V>(c, from, N, 1) && lies_directly<V>(c, to, N, 1)) {
+        take_matrix(z, c, from);
+        solve(z);
+        put_matrix(z, c, to);
+        return;
+    }
+    arena ws{c.call->ws};
+    V *p = ws.take<V>(N * k), *spare = ws.take<V>(N * k);
+    const tile<V> b = load(p, c, from, N, k, spare);
+    for (int j = 0; j < k; j++) {
+        load_block(z, b.at(0, j));
+        solve(z);
+        store_block(z, b.at(0, j));
+    }
+    store(b, c, to, N, k, spare);
+}
+
 // Whether one of Op::direct<least> to <4> has done all the work for a whole pack of order n.
 template <class V, class Op, int least = 2> LG_FN bool done_directly(const part &c, int n) {
     if constexpr (traits<V>::width > 1) {

@@ -372,21 +372,23 @@ template <class I> LG_FN void store_info(const I &info, const part &c) {
 
 // ---- entries of the table --------------------------------------------------------------------------------------------
 // A pack takes about as long as four matrices done singly, with the same results bit for bit.
+// An operation may do a stretch of packs in one loop, from matrix `first` to the one that is returned; most do not.
+template <class Op> auto stretch(const lg_call *c, int first, int) -> decltype(Op::stretch(c, first)) {
+    return Op::stretch(c, first);
+}
+template <class Op> int stretch(const lg_call *, int first, long) { return first; }
 template <class P, class S, template <class> class Op> int run(const lg_call *c) {
     const int width = traits<P>::width;
     bool failed = false;
-    int first = 0;
-    for (; c->count - first > width / 4; first += width) {
-        const part p(c, first, c->count - first < width ? c->count - first : width);
-        Op<P>::run(p);
+    for (int first = 0;;) {
+        first = stretch<Op<P>>(c, first, 0);
+        const int left = c->count - first;
+        if (left == 0) return failed;
+        const part p(c, first, left <= width / 4 ? 1 : left < width ? left : width);
+        left <= width / 4 ? Op<S>::run(p) : Op<P>::run(p);
         failed |= p.failed;
+        first += p.count;
     }
-    for (; first < c->count; first++) {
-        const part p(c, first, 1);
-        Op<S>::run(p);
-        failed |= p.failed;
-    }
-    return failed;
 }
 // Op<V>::elements is the workspace in tiles' elements; 64 bytes for the rounding of each of up to 16 pieces.
 template <class P, template <class> class Op> ptrdiff_t workspace(ptrdiff_t m, ptrdiff_t n, ptrdiff_t k, int flags) {

@@ -158,28 +158,12 @@ template <class V> struct solve_op {
     static ptrdiff_t elements(ptrdiff_t, ptrdiff_t n, ptrdiff_t k, int) { return n * n + n * k + n * larger(n, k) + n; }
     template <int N> LG_CALL static bool direct(const part &c) {
         small_lu<N, V> f;
-        const int k = (int)c.call->k;
         if (!lies_directly<V>(c, 0, N, N)) return false;
         take_matrix(f.x, c, 0);
         transpose(f.x);
         if (!f.template factor<true>()) return false;
         store_info(typename traits<V>::I(0), c);
-        V z[N][1];
-        if (k == 1 && lies_directly<V>(c, 1, N, 1) && lies_directly<V>(c, 2, N, 1)) {
-            take_matrix(z, c, 1);
-            f.solve(z);
-            put_matrix(z, c, 2);
-            return true;
-        }
-        arena ws{c.call->ws};
-        V *pb = ws.take<V>(N * k), *spare = ws.take<V>(N * k);
-        const tile<V> b = load(pb, c, 1, N, k, spare);
-        for (int j = 0; j < k; j++) {
-            load_block(z, b.at(0, j));
-            f.solve(z);
-            store_block(z, b.at(0, j));
-        }
-        store(b, c, 2, N, k, spare);
+        each_column<N, V>(c, 1, 2, [&f](auto &z) { f.solve(z); });
         return true;
     }
     static void run(const part &c) {
@@ -281,7 +265,7 @@ template <class V> struct det_op {
         write_number(y, c, 1);
     }
     // Whole packs in a row from matrix `first` on, as long as they are plain; the first matrix that is left.
-    template <int N> LG_CALL static int stretch(const lg_call *c, int first) {
+    template <int N> LG_CALL static int plain_stretch(const lg_call *c, int first) {
         typedef typename traits<V>::scalar T;
         const int width = traits<V>::width, parts = traits<V>::parts, start = first;
         const part next(c, first, width);
@@ -297,6 +281,9 @@ template <class V> struct det_op {
         __builtin_memset(c->info + start, 0, (first - start) * sizeof(int));
         return first;
     }
+    static int stretch(const lg_call *c, int first) {
+        return c->n == 2 ? plain_stretch<2>(c, first) : c->n == 3 ? plain_stretch<3>(c, first) : first;
+    }
     static void run(const part &c) {
         const int n = (int)c.call->n;
         if (n == 2) return small<2>(c);
@@ -306,22 +293,6 @@ template <class V> struct det_op {
         write_number(times_power(d.m, d.e), c, 1);
     }
 };
-
-// run(), but for stretches of plain determinants, which take no longer than their memory.
-template <class P, class S> int det_run(const lg_call *c) {
-    const int width = traits<P>::width;
-    bool failed = false;
-    for (int first = 0;;) {
-        if (c->n == 2) first = det_op<P>::template stretch<2>(c, first);
-        if (c->n == 3) first = det_op<P>::template stretch<3>(c, first);
-        const int left = c->count - first;
-        if (left == 0) return failed;
-        const part p(c, first, left <= width / 4 ? 1 : left < width ? left : width);
-        left <= width / 4 ? det_op<S>::run(p) : det_op<P>::run(p);
-        failed |= p.failed;
-        first += p.count;
-    }
-}
 
 template <class V> struct slogdet_op {
     typedef typename traits<V>::real P;
@@ -369,10 +340,4 @@ LG_REGISTER(solve, solve_op)
 LG_REGISTER(inv, inv_op)
 LG_REGISTER(slogdet, slogdet_op)
 
-#define LG_DET(P, S) {lg::det_run<P, S>, lg::workspace<P, lg::det_op>}
-extern "C" {
-extern const lg_entry LG_PASTE(lg_, det, LG_TIER)[LG_DTYPES];
-const lg_entry LG_PASTE(lg_, det, LG_TIER)[LG_DTYPES] = {
-    LG_DET(lg::pack<float>, float), LG_DET(lg::pack<double>, double), LG_DET(lg::cx<lg::pack<float>>, lg::cx<float>),
-    LG_DET(lg::cx<lg::pack<double>>, lg::cx<double>)};
-}
+LG_REGISTER(det, det_op)

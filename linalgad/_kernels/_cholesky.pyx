@@ -12,7 +12,7 @@ from ._layout cimport (
     clear_triangle, all_finite, batch_size, aligned, conj, conj_all, empty, new,
 )
 from ._compact cimport (
-    Compact, add, compact_serves, run_compact, serves_or_plans, COMPACT_CHOLESKY, COMPACT_TRIANGULAR,
+    Compact, add, compact_serves, run_compact, serves_or_plans, COMPACT_CHOLESKY, COMPACT_CHOLESKY_INVERSE, COMPACT_TRIANGULAR,
     COMPACT_BLOCKED_CHOLESKY, LG_OP_cholesky, LG_OP_cholesky_inverse, LG_OP_cholesky_solve, LG_OP_blocked_cholesky,
     LG_UPPER,
 )
@@ -152,9 +152,7 @@ def cholesky_inverse(ndarray c, bint upper, out, lanes):
     cdef Py_ssize_t nb = batch_size(&op.a)
     cdef size_t ws_bytes = square_workspace(&op.a, cnp.PyArray_ITEMSIZE(c))
     cdef Compact k
-    # Complex inverses fall behind LAPACK's from about half the order on from which complex factors do.
-    cdef double order = 2 * op.a.m if cnp.PyTypeNum_ISCOMPLEX(t) else op.a.m
-    if compact_serves(&k, COMPACT_CHOLESKY, LG_OP_cholesky_inverse, t, order, lane, &op):
+    if compact_serves(&k, COMPACT_CHOLESKY_INVERSE, LG_OP_cholesky_inverse, t, op.a.m, lane, &op):
         k.n = op.a.m
         k.flags = LG_UPPER if upper else 0
         add(&k, &op.a)

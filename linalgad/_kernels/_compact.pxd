@@ -74,7 +74,7 @@ cdef extern from "abi.h" nogil:
 # Rows of the crossover table. Operations that must agree bit for bit (solve is lu_solve of lu_factor) share a row.
 cdef enum CompactRow:
     COMPACT_CHOLESKY, COMPACT_TRIANGULAR, COMPACT_LU, COMPACT_QR, COMPACT_EIGH, COMPACT_EIGVALSH, COMPACT_SVD
-    COMPACT_SVDVALS, COMPACT_MATMUL, COMPACT_BLOCKED_LU, COMPACT_BLOCKED_CHOLESKY
+    COMPACT_SVDVALS, COMPACT_MATMUL, COMPACT_CHOLESKY_INVERSE, COMPACT_BLOCKED_LU, COMPACT_BLOCKED_CHOLESKY
 
 # Kernels of the rows from this one on treat one matrix at a time.
 cdef enum:
