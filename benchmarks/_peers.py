@@ -90,12 +90,17 @@ def load_numpy(threads):
 
 def load_scipy(threads):
     """scipy.linalg, with check_finite=False."""
+    import numpy as np
     import scipy
     import scipy.linalg as la
+
+    def eyes_like(a):
+        return np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape)
 
     ops = {
         "cholesky": lambda a: la.cholesky(a, lower=True, check_finite=False),
         "cholesky_solve": lambda c, b: la.cho_solve((c, True), b, check_finite=False),
+        "cholesky_inverse": lambda c: la.cho_solve((c, True), eyes_like(c), check_finite=False),
         "solve": lambda a, b: la.solve(a, b, assume_a="gen", check_finite=False),
         "solve_triangular": lambda a, b: la.solve_triangular(a, b, lower=True, check_finite=False),
         "inv": lambda a: la.inv(a, check_finite=False, assume_a="gen"),
@@ -123,6 +128,7 @@ def load_torch(threads):
     ops = {name: getattr(la, name) for name in names}
     ops |= {
         "cholesky_solve": lambda c, b: torch.cholesky_solve(b, c),
+        "cholesky_inverse": torch.cholesky_inverse,
         "solve_triangular": lambda a, b: la.solve_triangular(a, b, upper=False),
         "lu": la.lu_factor,
         "svd": lambda a: la.svd(a, full_matrices=False),
@@ -165,11 +171,16 @@ def load_jax(threads):
 
     jax.config.update("jax_enable_x64", True)
     la = jnp.linalg
+
+    def eyes_like(a):
+        return jnp.broadcast_to(jnp.eye(a.shape[-1], dtype=a.dtype), a.shape)
+
     names = ("solve", "inv", "det", "slogdet", "qr", "eigvals", "svdvals")
     plain = {name: getattr(la, name) for name in names}
     plain |= {
         "cholesky": lambda a: la.cholesky(a, symmetrize_input=False),
         "cholesky_solve": lambda c, b: jsl.cho_solve((c, True), b),
+        "cholesky_inverse": lambda c: jsl.cho_solve((c, True), eyes_like(c)),
         "solve_triangular": lambda a, b: jsl.solve_triangular(a, b, lower=True),
         "lu": jsl.lu_factor,
         "eig": lambda a: tuple(jax.lax.linalg.eig(a, compute_left_eigenvectors=False, enable_eigvec_derivs=True)),

@@ -25,6 +25,16 @@ class CholeskySolveStack(Stack):
         la.cholesky_solve(*self.args)
 
 
+class CholeskyInverseStack(Stack):
+    """cholesky_inverse of a stack."""
+
+    op = "cholesky_inverse"
+
+    def time_cholesky_inverse(self, n, dtype):
+        """Time one call."""
+        la.cholesky_inverse(*self.args)
+
+
 class CholeskySingle(Single):
     """cholesky of one small matrix."""
 

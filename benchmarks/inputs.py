@@ -41,7 +41,7 @@ def make(op, shape, dtype):
     if op in SYMMETRIC:
         a = random(rng, shape, dtype)
         return ((a + adjoint(a)) / 2,)
-    if op in ("solve_triangular", "cholesky_solve"):
+    if op in ("solve_triangular", "cholesky_solve", "cholesky_inverse"):
         a = lower_triangular(rng, shape, dtype)
     else:
         a = random(rng, shape, dtype)

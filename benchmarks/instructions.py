@@ -22,14 +22,15 @@ import compare
 import sizes
 import tune
 
-OPS = ("cholesky", "cholesky_solve", "lu", "solve", "inv", "det", "solve_triangular", "qr", "eigh", "eigvalsh", "svd",
-       "svdvals")
+OPS = ("cholesky", "cholesky_solve", "cholesky_inverse", "lu", "solve", "inv", "det", "solve_triangular", "qr", "eigh",
+       "eigvalsh", "svd", "svdvals")
 ORDERS = (2, 3, 4, 6, 8, 12, 16, 24, 32)
 BATCH = 512  # whole packs of every tier, and enough to make the cost of a call small
 #: operations of the textbook algorithm by order; the iterative ones have no such number
 FLOPS = {
     "cholesky": lambda n: n**3 / 3,
     "cholesky_solve": lambda n: 2 * n**2,
+    "cholesky_inverse": lambda n: 2 * n**3 / 3,
     "lu": lambda n: 2 * n**3 / 3,
     "solve": lambda n: 2 * n**3 / 3 + 2 * n**2,
     "inv": lambda n: 2 * n**3,

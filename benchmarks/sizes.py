@@ -7,6 +7,7 @@ RHS_COLUMNS = 1
 STEMS = {
     "cholesky": "cholesky",
     "cholesky_solve": "cholesky",
+    "cholesky_inverse": "cholesky",
     "solve": "solve",
     "solve_triangular": "triangular",
     "inv": "inv",

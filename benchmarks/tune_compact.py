@@ -65,7 +65,7 @@ def caller(op, shape, dtype):
     if op != "matmul":
         return tune.caller(op, shape, 1, dtype)
     x, y = (inputs.random(np.random.default_rng(seed), shape, dtype) for seed in (0, 1))
-    return lambda: matmul(x, y, shape, False, False, 0, 0, 1)
+    return lambda: matmul(x, y, shape, False, False, 0, 0, False, 1)
 
 
 def times(row, n, dtype, tier):

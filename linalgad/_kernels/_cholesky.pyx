@@ -12,9 +12,9 @@ from ._layout cimport (
     clear_triangle, all_finite, batch_size, aligned, conj, conj_all, empty, new,
 )
 from ._compact cimport (
-    Compact, add, compact_serves, run_compact, serves_or_plans, COMPACT_CHOLESKY, COMPACT_CHOLESKY_INVERSE, COMPACT_TRIANGULAR,
-    COMPACT_BLOCKED_CHOLESKY, LG_OP_cholesky, LG_OP_cholesky_inverse, LG_OP_cholesky_solve, LG_OP_blocked_cholesky,
-    LG_UPPER,
+    Compact, add, compact_serves, run_compact, serves_or_plans, COMPACT_CHOLESKY, COMPACT_CHOLESKY_INVERSE,
+    COMPACT_TRIANGULAR, COMPACT_BLOCKED_CHOLESKY, LG_OP_cholesky, LG_OP_cholesky_inverse, LG_OP_cholesky_solve,
+    LG_OP_blocked_cholesky, LG_UPPER,
 )
 from ._lanes cimport Plan, lane_fn, of_type, codes_pointer, plan_lanes, run_lanes, OP_CHOLESKY, OP_TRIANGULAR
 from ._lapack_solve cimport potrf, potrs, potri

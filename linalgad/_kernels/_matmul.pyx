@@ -20,7 +20,7 @@ cdef enum:
     FEW = 16            # rows of x below which a copy of y costs more than it saves
     SMALL = 100         # order of y up to which it saves anything
     PANEL = 32          # rows of a product of which only a triangle is formed, or with a triangle
-    THIN = 4            # terms of a sum up to which a call of BLAS costs more than the sum
+    THIN = 2            # columns of a product up to which as many products with a vector cost less
 
 
 cdef size_t matmul_workspace(const MatmulOp *op, size_t item) noexcept nogil:
@@ -81,36 +81,30 @@ cdef inline void columns_of(const MatmulOp *op, Py_ssize_t i, Py_ssize_t count, 
     end[0] = min(max(i + count + op.k, 0), n) if op.triangle < 0 else n
 
 
-cdef inline void add_row(bint conjugate, lapack_t f, const lapack_t *y, Py_ssize_t n, bint fresh,
-                         lapack_t *c) noexcept nogil:
-    """c := f y, or c + f y, for rows of n numbers; y or its conjugate."""
+cdef inline void scaled_row(lapack_t f, bint conjugate, const lapack_t *y, Py_ssize_t n, lapack_t *c) noexcept nogil:
+    """c := f y, or f conj(y), for rows of n numbers."""
     cdef Py_ssize_t j
     if conjugate and lapack_t is not float and lapack_t is not double:
         for j in range(n):
-            c[j] = f * conj[lapack_t](y[j]) if fresh else c[j] + f * conj[lapack_t](y[j])
-    elif fresh:
-        for j in range(n):
-            c[j] = f * y[j]
+            c[j] = f * conj[lapack_t](y[j])
     else:
         for j in range(n):
-            c[j] = c[j] + f * y[j]
+            c[j] = f * y[j]
 
 
-cdef inline void thin_product(const MatmulOp *op, Py_ssize_t i, lapack_t *ws) noexcept nogil:
-    """A product of few terms, row by row."""
-    cdef Py_ssize_t m = op.x.m, n = op.y.n, r, p, first, end, ld = op.out.rs // <Py_ssize_t>sizeof(lapack_t)
+cdef inline void outer_product(const MatmulOp *op, Py_ssize_t i, lapack_t *y) noexcept nogil:
+    """A product of one term, row by row: half of it is left out where only a triangle is formed."""
+    cdef Py_ssize_t r, first, end, ld = op.out.rs // <Py_ssize_t>sizeof(lapack_t)
     cdef const char *x = at(&op.x, i)
-    cdef lapack_t *y = <lapack_t *>(<char *>ws + aligned(m * op.x.n * sizeof(lapack_t)))
     cdef lapack_t *c = <lapack_t *>at(&op.out, i)
     cdef lapack_t f
     load_slice[lapack_t](&op.y, i, y)
-    for r in range(m):
+    for r in range(op.x.m):
         columns_of(op, r, 1, &first, &end)
-        for p in range(op.x.n):
-            f = (<const lapack_t *>(x + r * op.x.rs + p * op.x.cs))[0]
-            if op.conj_x:
-                f = conj[lapack_t](f)
-            add_row[lapack_t](op.conj_y, f, y + p * n + first, end - first, p == 0, c + r * ld + first)
+        f = (<const lapack_t *>(x + r * op.x.rs))[0]
+        if op.conj_x:
+            f = conj[lapack_t](f)
+        scaled_row[lapack_t](f, op.conj_y, y + first, end - first, c + r * ld + first)
 
 
 cdef int matmul_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcept nogil:
@@ -121,10 +115,11 @@ cdef int matmul_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcept nogil
     cdef lapack_t *c = <lapack_t *>at(&op.out, i)
     cdef char tx, ty
     cdef blas_int ldx, ldy
-    if k <= THIN and not op.upper:
-        if k == 0:
-            clear_rows[lapack_t](m, n, c, ld)
-        thin_product[lapack_t](op, i, ws)
+    if k == 0:
+        clear_rows[lapack_t](m, n, c, ld)
+        return 0
+    if k == 1:
+        outer_product[lapack_t](op, i, ws)
         clear_rest[lapack_t](op, c, ld)
         return 0
     # The kernels of OpenBLAS for small matrices are slow where the left factor, here y, is transposed.

@@ -40,7 +40,7 @@ def eigh_cotangent(gw, gv, w, v, opt):
     whole = [scale] if gw is None else [scale, spectral.row(gw * top)]
     values = None if gw is None else spectral.row(gw)
     ga, numerator = _from_vectors(gv, v, spectral.row(unit), scale, top[..., None], values, eps=opt.derivative_eps,
-                                  show=xp.is_complex(v) or _gap.unresolved(unit) is not None)
+                                  show=xp.is_complex(v) or _gap.any_unresolved(unit))
     return ga, spectral.spectral_info(unit, numerator, whole, opt=opt)
 
 

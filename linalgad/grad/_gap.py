@@ -61,10 +61,15 @@ def smallest_gap(w):
     return np.min(np.abs(np.diff(w, axis=-1)), axis=-1, initial=np.inf)
 
 
+def any_unresolved(w, smallest=None):
+    """Decision: whether a pair of (sorted or complex) values has a gap below resolution."""
+    smallest = smallest_gap(w) if smallest is None else smallest
+    return bool(np.any(smallest <= _tols.gap_resolution(w.dtype)))
+
+
 def unresolved(w, smallest=None):
     """Decision: the pairs i != j of (sorted or complex) values whose gap is below resolution, None if there is none."""
-    smallest = smallest_gap(w) if smallest is None else smallest
-    if not np.any(smallest <= _tols.gap_resolution(w.dtype)):
+    if not any_unresolved(w, smallest):
         return None
     close = unresolved_or_phase(gaps(base(w)))
     i = np.arange(close.shape[-1])

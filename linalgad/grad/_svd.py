@@ -103,7 +103,7 @@ def svd_cotangent(gu, gs, gvh, u, s, vh, opt):
     top, unit, inverse, _, null = _scaled(s, u.shape[-2], vh.shape[-1], opt)
     columns = spectral.cotangent_scale(u1, gu1) + spectral.cotangent_scale(v1, gv1)
     values = None if gs is None else spectral.row(gs * top)
-    show = xp.is_complex(u) or null.any() or _gap.unresolved(unit) is not None
+    show = xp.is_complex(u) or null.any() or _gap.any_unresolved(unit)
     ga, shown = _from_vectors(u1, v1, gu1, gv1, _behind(u1, u2, gu2), _behind(v1, v2, gv2), spectral.row(unit),
                               spectral.row(inverse), columns, values, top[..., None], eps=opt.derivative_eps,
                               null=_null_size(s, u.shape[-2], vh.shape[-1], opt), show=bool(show))

@@ -230,7 +230,7 @@ def test_gauge_is_judged_in_each_slice():
     assert caught.value.indices == ((0,), (1,))
 
 
-def test_large_matrices_too(plain):
+def test_large_matrices_too(plain, runs):
     """From some order on few matrices have the threads of BLAS."""
     rng = np.random.default_rng(120)
     a = regular(rng, (1, 330, 330), "float64")
@@ -238,6 +238,7 @@ def test_large_matrices_too(plain):
     for cts in ((None, g, g), (None, None, g)):
         (got,), (want,) = pulled("lu", (a,), {}, cts), plain(pulled, "lu", (a,), {}, cts)
         assert make.relative(got, want) <= rounding("float64", 330, KAPPA)
+    assert runs() == 2
 
 
 def test_spectra_with_nan():
@@ -328,3 +329,6 @@ def test_memory_of_temporaries_is_used_again(runs):
     for got, want in zip(rule(x), by_numpy(x), strict=True):
         assert make.relative(got, want) <= rounding("float64", 30)
     assert runs() == 1
+    made = _program._recorded(rule.__wrapped__, (x,), {}, x.dtype)
+    assert len(made._steps) > 20
+    assert made._bytes <= 4 * (x[0].nbytes + 64)
