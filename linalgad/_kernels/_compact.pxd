@@ -59,6 +59,7 @@ cdef extern from "abi.h" nogil:
         LG_OP_lu_solve
         LG_OP_matmul
         LG_OP_qr
+        LG_OP_secular
         LG_OP_slogdet
         LG_OP_solve
         LG_OP_solve_triangular

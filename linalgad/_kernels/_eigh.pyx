@@ -3,6 +3,7 @@
 Memory read by columns holds conj(A) of a Hermitian row-major A, and the lower triangle as the upper
 one. Its eigenvalues are those of A, its eigenvectors the conjugates of those of A.
 """
+from libc.math cimport fabs
 cimport numpy as cnp
 from numpy cimport ndarray
 
@@ -12,13 +13,15 @@ from ._layout cimport (
     conj_all, new, real_of,
 )
 from ._compact cimport (
-    Compact, add, compact_serves, run_compact, COMPACT_EIGH, COMPACT_EIGVALSH, LG_OP_eigh, LG_UPPER, LG_VALUES,
+    Compact, add, compact_entry, compact_serves, lg_entry, run_compact, COMPACT_EIGH, COMPACT_EIGVALSH, LG_OP_eigh,
+    LG_OP_secular, LG_UPPER, LG_VALUES,
 )
 from ._gauge cimport fix_phase
 from ._lanes cimport lane_fn, of_type, plan_lanes, run_lanes, OP_EIGH, OP_EIGVALSH
-from ._lapack_factor cimport syev, syevd, syevr, sygst, trmm
+from ._lapack_factor cimport ormtr, syev, syevd, syevr, sygst, sytrd, trmm
 from ._lapack_solve cimport potrf, trtrs
 from ._query cimport cached_lwork, check_elements, whole
+from ._tridiagonal cimport conquer, conquer_workspace
 
 cnp.import_array()
 
@@ -34,11 +37,12 @@ cdef struct EighOp:
     blas_int first, last            # numbers of the eigenvalues wanted, from 1; first = 0 for all
     blas_int lwork, lrwork, liwork
     double tie          # see _lib._tols.gauge_tie
-    size_t a_bytes, b_bytes, v_bytes, w_bytes, work_bytes, rwork_bytes
+    const lg_entry *secular         # the kernel of our own divide and conquer, NULL to leave it to LAPACK
+    size_t a_bytes, b_bytes, v_bytes, w_bytes, work_bytes, rwork_bytes, iwork_bytes
 
 
 cdef size_t eigh_workspace(EighOp *op, Py_ssize_t n, Py_ssize_t k, size_t item, size_t ritem) noexcept nogil:
-    """Bytes of one lane: a | b | v | w | work | rwork | iwork | isuppz, all of them live together.
+    """Bytes of one lane: a | b | v | w | work | rwork | iwork | isuppz | e | tau | those of `conquer`.
 
     Only the driver of a subset has `v` beside `a` and `isuppz`; the others leave the vectors in `a`.
     """
@@ -48,8 +52,11 @@ cdef size_t eigh_workspace(EighOp *op, Py_ssize_t n, Py_ssize_t k, size_t item, 
     op.w_bytes = aligned(n * ritem)
     op.work_bytes = aligned(op.lwork * item)
     op.rwork_bytes = aligned(op.lrwork * ritem) if item != ritem else 0
-    return (op.a_bytes + op.b_bytes + op.v_bytes + op.w_bytes + op.work_bytes + op.rwork_bytes
-            + aligned((op.liwork + 2 * k) * sizeof(blas_int)))
+    op.iwork_bytes = aligned((op.liwork + 2 * k) * sizeof(blas_int))
+    cdef size_t own = 0
+    if op.secular != NULL:
+        own = op.w_bytes + aligned(n * item) + conquer_workspace(op.secular, n, ritem)
+    return (op.a_bytes + op.b_bytes + op.v_bytes + op.w_bytes + op.work_bytes + op.rwork_bytes + op.iwork_bytes + own)
 
 
 cdef int load_reduced(const EighOp *op, Py_ssize_t i, lapack_t *a, lapack_t *b) noexcept nogil:
@@ -74,6 +81,48 @@ cdef int load_reduced(const EighOp *op, Py_ssize_t i, lapack_t *a, lapack_t *b) 
     return info
 
 
+cdef inline bint far_from_one(const lapack_t *a, Py_ssize_t n) noexcept nogil:
+    """Whether reflectors of the matrix may overflow or underflow."""
+    cdef double top = 0, least = 1e-15 if lapack_t is float or lapack_t is complex64_t else 1e-145
+    cdef Py_ssize_t i
+    for i in range(n * n):
+        if lapack_t is float or lapack_t is double:
+            top = max(top, fabs(a[i]))
+        else:
+            top = max(top, fabs(a[i].real), fabs(a[i].imag))
+    return not least < top < 1 / least
+
+
+cdef int divide(const EighOp *op, lapack_t *a, void *w, lapack_t *work, char *ws, lapack_t **v) noexcept nogil:
+    """Eigenvalues and vectors by our own divide and conquer; where the vectors lie. Not zero if LAPACK should try."""
+    cdef Py_ssize_t n = op.a.n, i
+    cdef char uplo = b'U' if op.lower else b'L'
+    cdef void *e = ws
+    cdef lapack_t *tau = <lapack_t *>(ws + op.w_bytes)
+    cdef float *s32
+    cdef double *s64
+    ws += op.w_bytes + aligned(n * sizeof(lapack_t))
+    if far_from_one[lapack_t](a, n):
+        return 1
+    cdef int info = sytrd[lapack_t](uplo, n, a, n, w, e, tau, work, op.lwork)
+    if info == 0:
+        if lapack_t is float or lapack_t is complex64_t:
+            info = conquer[float](op.secular, n, <float *>w, <float *>e, ws, &s32)
+        else:
+            info = conquer[double](op.secular, n, <double *>w, <double *>e, ws, &s64)
+    if info != 0:
+        return info
+    if lapack_t is float:
+        v[0] = s32
+    elif lapack_t is double:
+        v[0] = s64
+    else:
+        v[0] = <lapack_t *>ws
+        for i in range(n * n):
+            v[0][i] = s32[i] if lapack_t is complex64_t else s64[i]
+    return ormtr[lapack_t](uplo, n, n, a, n, tau, v[0], n, work, op.lwork)
+
+
 cdef int eigh_lane(const void *op_, Py_ssize_t i, lapack_t *a) noexcept nogil:
     cdef const EighOp *op = <const EighOp *>op_
     cdef Py_ssize_t n = op.a.n, k = op.w.m, j
@@ -95,7 +144,12 @@ cdef int eigh_lane(const void *op_, Py_ssize_t i, lapack_t *a) noexcept nogil:
                                rwork, op.lrwork, iwork, op.liwork)
     elif info == 0:
         info = 1
-        if not op.skip_syevd:
+        if op.secular != NULL:
+            info = divide[lapack_t](op, a, w, work, <char *>iwork + op.iwork_bytes, &v)
+            if info != 0:
+                v = a
+                load_reduced[lapack_t](op, i, a, b)
+        if info != 0 and not op.skip_syevd:
             info = syevd[lapack_t](job, uplo, n, a, n, w, work, op.lwork, rwork, op.lrwork, iwork, op.liwork)
             if info != 0:
                 load_reduced[lapack_t](op, i, a, b)
@@ -181,6 +235,9 @@ def eigh(ndarray a, b, tuple batch, bint lower, int kind, bint vectors, subset, 
     op.kind = kind
     op.tie = tie
     op.skip_syevd = skip_syevd
+    op.secular = NULL
+    if vectors and subset is None and not skip_syevd:
+        op.secular = compact_entry(LG_OP_secular, 0 if t == cnp.NPY_FLOAT or t == cnp.NPY_CFLOAT else 1)
     op.first = op.last = 0
     if subset is not None:
         op.first = subset[0] + 1

@@ -169,6 +169,37 @@ cdef inline blas_int syevd(char jobz, char uplo, blas_int n, lapack_t *a, blas_i
     return info
 
 
+cdef inline blas_int sytrd(char uplo, blas_int n, lapack_t *a, blas_int lda, void *d, void *e, lapack_t *tau,
+                           lapack_t *work, blas_int lwork) noexcept nogil:
+    """Hermitian to tridiagonal by Householder reflectors in place."""
+    cdef blas_int info = 0
+    if lapack_t is float:
+        lapack.ssytrd(&uplo, &n, a, &lda, <float *>d, <float *>e, tau, work, &lwork, &info)
+    elif lapack_t is double:
+        lapack.dsytrd(&uplo, &n, a, &lda, <double *>d, <double *>e, tau, work, &lwork, &info)
+    elif lapack_t is complex64_t:
+        lapack.chetrd(&uplo, &n, a, &lda, <float *>d, <float *>e, tau, work, &lwork, &info)
+    else:
+        lapack.zhetrd(&uplo, &n, a, &lda, <double *>d, <double *>e, tau, work, &lwork, &info)
+    return info
+
+
+cdef inline blas_int ormtr(char uplo, blas_int m, blas_int n, lapack_t *a, blas_int lda, lapack_t *tau, lapack_t *c,
+                           blas_int ldc, lapack_t *work, blas_int lwork) noexcept nogil:
+    """C := Q C for the Q of `sytrd`."""
+    cdef blas_int info = 0
+    cdef char side = b'L', trans = b'N'
+    if lapack_t is float:
+        lapack.sormtr(&side, &uplo, &trans, &m, &n, a, &lda, tau, c, &ldc, work, &lwork, &info)
+    elif lapack_t is double:
+        lapack.dormtr(&side, &uplo, &trans, &m, &n, a, &lda, tau, c, &ldc, work, &lwork, &info)
+    elif lapack_t is complex64_t:
+        lapack.cunmtr(&side, &uplo, &trans, &m, &n, a, &lda, tau, c, &ldc, work, &lwork, &info)
+    else:
+        lapack.zunmtr(&side, &uplo, &trans, &m, &n, a, &lda, tau, c, &ldc, work, &lwork, &info)
+    return info
+
+
 cdef inline blas_int syev(char jobz, char uplo, blas_int n, lapack_t *a, blas_int lda, void *w, lapack_t
                           *work, blas_int lwork, void *rwork) noexcept nogil:
     """Hermitian eigenvalues and vectors by implicit QL."""

@@ -28,16 +28,36 @@ cdef extern from *:
                     }                                                                                               \
                 }                                                                                                   \
         }
+    /* The inner loop runs down the columns, which are most often what is contiguous. */
+    #define LG_STORE(name, word)                                                                                    \
+        static __attribute__((noinline, unused)) void name(char *p, Py_ssize_t rs, Py_ssize_t cs, Py_ssize_t m,     \
+                                                           Py_ssize_t n, const void *from) {                        \
+            for (Py_ssize_t jb = 0; jb < n; jb += 16)                                                               \
+                for (Py_ssize_t ib = 0; ib < m; ib += 16) {                                                         \
+                    const Py_ssize_t je = jb + 16 < n ? jb + 16 : n, count = m - ib < 16 ? m - ib : 16;             \
+                    for (Py_ssize_t j = jb; j < je; j++) {                                                          \
+                        char *q = p + ib * rs + j * cs;                                                             \
+                        const word *s = (const word *)from + ib * n + j;                                            \
+                        for (Py_ssize_t i = 0; i < count; i++, q += rs, s += n) *(word *)q = *s;                    \
+                    }                                                                                               \
+                }                                                                                                   \
+        }
     typedef unsigned lg_word4 __attribute__((may_alias));
     typedef unsigned long long lg_word8 __attribute__((may_alias));
     typedef struct { lg_word8 a, b; } __attribute__((may_alias)) lg_word16;
     LG_LOAD(lg_load_4, lg_word4)
     LG_LOAD(lg_load_8, lg_word8)
     LG_LOAD(lg_load_16, lg_word16)
+    LG_STORE(lg_store_4, lg_word4)
+    LG_STORE(lg_store_8, lg_word8)
+    LG_STORE(lg_store_16, lg_word16)
     """
     void lg_load_4(const char *p, npy_intp rs, npy_intp cs, Py_ssize_t m, Py_ssize_t n, void *to) noexcept nogil
     void lg_load_8(const char *p, npy_intp rs, npy_intp cs, Py_ssize_t m, Py_ssize_t n, void *to) noexcept nogil
     void lg_load_16(const char *p, npy_intp rs, npy_intp cs, Py_ssize_t m, Py_ssize_t n, void *to) noexcept nogil
+    void lg_store_4(char *p, npy_intp rs, npy_intp cs, Py_ssize_t m, Py_ssize_t n, const void *src) noexcept nogil
+    void lg_store_8(char *p, npy_intp rs, npy_intp cs, Py_ssize_t m, Py_ssize_t n, const void *src) noexcept nogil
+    void lg_store_16(char *p, npy_intp rs, npy_intp cs, Py_ssize_t m, Py_ssize_t n, const void *src) noexcept nogil
 
 
 cdef struct Slices:
@@ -132,7 +152,7 @@ cdef inline void load(const char *p, npy_intp rs, npy_intp cs, Py_ssize_t m, Py_
 cdef inline void store(char *p, npy_intp rs, npy_intp cs, Py_ssize_t m, Py_ssize_t n,
                        const lapack_t *src) noexcept nogil:
     """p[i, j] = src[i, j] for a dense row-major source and a strided m x n destination."""
-    cdef Py_ssize_t i, j, ib, jb, ie, je
+    cdef Py_ssize_t i
     if n == 0:
         return
     if cs == sizeof(lapack_t):
@@ -142,13 +162,12 @@ cdef inline void store(char *p, npy_intp rs, npy_intp cs, Py_ssize_t m, Py_ssize
             for i in range(m):
                 memcpy(p + i * rs, src + i * n, n * sizeof(lapack_t))
         return
-    for ib in range(0, m, 16):
-        ie = min(ib + 16, m)
-        for jb in range(0, n, 16):
-            je = min(jb + 16, n)
-            for j in range(jb, je):
-                for i in range(ib, ie):
-                    (<lapack_t *>(p + i * rs + j * cs))[0] = src[i * n + j]
+    if lapack_t is float:
+        lg_store_4(p, rs, cs, m, n, src)
+    elif lapack_t is complex128_t:
+        lg_store_16(p, rs, cs, m, n, src)
+    else:
+        lg_store_8(p, rs, cs, m, n, src)
 
 
 cdef inline void load_slice(const Slices *s, Py_ssize_t i, lapack_t *dst) noexcept nogil:

@@ -28,20 +28,6 @@ cdef size_t matmul_workspace(const MatmulOp *op, size_t item) noexcept nogil:
     return aligned(op.x.m * op.x.n * item) + aligned(op.y.m * op.y.n * item)
 
 
-cdef inline void gemm(char transa, char transb, blas_int m, blas_int n, blas_int k, const lapack_t *a, blas_int lda,
-                      const lapack_t *b, blas_int ldb, lapack_t *c, blas_int ldc) noexcept nogil:
-    """C := op(A) op(B)."""
-    cdef lapack_t one = 1, zero = 0
-    if lapack_t is float:
-        blas.sgemm(&transa, &transb, &m, &n, &k, &one, <float *>a, &lda, <float *>b, &ldb, &zero, c, &ldc)
-    elif lapack_t is double:
-        blas.dgemm(&transa, &transb, &m, &n, &k, &one, <double *>a, &lda, <double *>b, &ldb, &zero, c, &ldc)
-    elif lapack_t is complex64_t:
-        blas.cgemm(&transa, &transb, &m, &n, &k, &one, <complex64_t *>a, &lda, <complex64_t *>b, &ldb, &zero, c, &ldc)
-    else:
-        blas.zgemm(&transa, &transb, &m, &n, &k, &one, <complex128_t *>a, &lda, <complex128_t *>b, &ldb, &zero, c, &ldc)
-
-
 cdef inline void gemv(char trans, blas_int m, blas_int n, const lapack_t *a, blas_int lda, const lapack_t *x,
                       blas_int incx, lapack_t *y, blas_int incy) noexcept nogil:
     """y := op(A) x for m x n A."""

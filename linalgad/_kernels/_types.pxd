@@ -9,3 +9,7 @@ ctypedef fused lapack_t:
     double
     complex64_t
     complex128_t
+
+ctypedef fused real_t:
+    float
+    double

@@ -1,0 +1,258 @@
+"""Eigenvectors of symmetric tridiagonal matrices by divide and conquer, with the secular kernel of the compact tier.
+
+A matrix is torn in halves, down to leaves that LAPACK's QL iteration takes. Two halves with their vectors Q meet in
+Q (D + rho z z^T) Q^T: laed2 sets aside what is an eigenvalue already, the kernel finds the other ones with their
+vectors, and two products give these in the basis of the whole. Matrices lie by columns, as LAPACK has them.
+Reference: J. J. M. Cuppen, Numer. Math. 36 (1981) 177.
+"""
+from libc.float cimport DBL_EPSILON, FLT_EPSILON
+from libc.math cimport fabs, frexp, ldexp, sqrt
+from libc.string cimport memcpy, memset
+cimport scipy.linalg.cython_lapack as lapack
+
+from ._compact cimport lg_call, lg_entry, compact_entry, LG_OP_secular
+from ._layout cimport aligned
+from ._matmul cimport gemm
+from ._types cimport blas_int, real_t
+
+cdef enum:
+    LEAF = 24           # the largest order of a leaf
+    PACK = 16           # to which rows of the kernel's result are rounded up
+
+
+cdef struct Conquer:
+    const lg_entry *kernel
+    Py_ssize_t ld       # of the kernel's result
+    void *q             # the vectors so far, and where laed2 sorts them
+    void *q2
+    void *s             # vectors from the kernel, and in the end those of the whole
+    void *z             # [n]
+    void *pole
+    void *weight
+    blas_int *order     # [n]: the eigenvalues of a part in ascending order
+    blas_int *ints      # [5 n]
+    char *ws            # of the kernel
+
+
+cdef inline size_t conquer_workspace(const lg_entry *kernel, Py_ssize_t n, size_t item) noexcept nogil:
+    """Bytes of `conquer`: q | q2 | s | z | pole | weight | integers | the kernel's."""
+    return (2 * aligned(n * n * item) + aligned(n * rounded(n) * item) + 3 * aligned(n * item)
+            + aligned(6 * n * sizeof(blas_int)) + kernel.workspace(n, n, 0, 0))
+
+
+cdef inline Py_ssize_t rounded(Py_ssize_t n) noexcept nogil:
+    return (n + PACK - 1) // PACK * PACK
+
+
+cdef inline blas_int steqr(blas_int n, real_t *d, real_t *e, real_t *z, blas_int ldz, real_t *work) noexcept nogil:
+    """Eigenvalues, ascending, and vectors of a tridiagonal matrix by implicit QL."""
+    cdef char job = b'I'
+    cdef blas_int info = 0
+    if real_t is float:
+        lapack.ssteqr(&job, &n, d, e, z, &ldz, work, &info)
+    else:
+        lapack.dsteqr(&job, &n, d, e, z, &ldz, work, &info)
+    return info
+
+
+cdef inline blas_int stedc(blas_int n, real_t *d, real_t *e, real_t *z, real_t *work, blas_int lwork, blas_int *iwork,
+                           blas_int liwork) noexcept nogil:
+    """Eigenvalues, ascending, and vectors of a tridiagonal matrix by LAPACK's divide and conquer."""
+    cdef char job = b'I'
+    cdef blas_int info = 0
+    if real_t is float:
+        lapack.sstedc(&job, &n, d, e, z, &n, work, &lwork, iwork, &liwork, &info)
+    else:
+        lapack.dstedc(&job, &n, d, e, z, &n, work, &lwork, iwork, &liwork, &info)
+    return info
+
+
+cdef inline blas_int laed2(blas_int *k, blas_int n, blas_int n1, real_t *d, real_t *q, blas_int ldq, blas_int *order,
+                           real_t *rho, real_t *z, real_t *pole, real_t *weight, real_t *q2, blas_int *ints,
+                           ) noexcept nogil:
+    """Deflation; of `ints` [4 n] the second quarter is the order of the vectors' entries, the last begins with counts."""
+    cdef blas_int info = 0
+    if real_t is float:
+        lapack.slaed2(k, &n, &n1, d, q, &ldq, order, rho, z, pole, weight, q2, ints, ints + n, ints + 2 * n,
+                      ints + 3 * n, &info)
+    else:
+        lapack.dlaed2(k, &n, &n1, d, q, &ldq, order, rho, z, pole, weight, q2, ints, ints + n, ints + 2 * n,
+                      ints + 3 * n, &info)
+    return info
+
+
+cdef inline void lamrg(blas_int n1, blas_int n2, real_t *d, blas_int *order) noexcept nogil:
+    """Order of numbers of which the first n1 ascend and the others descend."""
+    cdef blas_int up = 1, down = -1
+    if real_t is float:
+        lapack.slamrg(&n1, &n2, d, &up, &down, order)
+    else:
+        lapack.dlamrg(&n1, &n2, d, &up, &down, order)
+
+
+cdef inline void ascend(Py_ssize_t n, const real_t *d, blas_int *order) noexcept nogil:
+    """Mend an order that neighbours may break by a rounding: two roots next to a common pole."""
+    cdef Py_ssize_t i, j
+    cdef blas_int which
+    for i in range(1, n):
+        which = order[i]
+        j = i
+        while j > 0 and d[order[j - 1] - 1] > d[which - 1]:
+            order[j] = order[j - 1]
+            j -= 1
+        order[j] = which
+
+
+cdef inline int secular(const Conquer *c, blas_int k, real_t *pole, real_t *weight, real_t *rho, real_t *w, real_t *s,
+                        blas_int *entries) noexcept nogil:
+    cdef lg_call call
+    cdef int info = 0
+    call.m = call.n = k
+    call.k = 0
+    call.count = 1
+    call.flags = 0
+    call.info = &info
+    call.ws = c.ws
+    call.x[0].base = <char *>pole
+    call.x[1].base = <char *>weight
+    call.x[2].base = <char *>rho
+    call.x[3].base = <char *>w
+    call.x[4].base = <char *>s
+    call.x[4].rs = c.ld * sizeof(real_t)
+    call.x[5].base = <char *>entries
+    return c.kernel.run(&call)
+
+
+cdef inline void half_of_vectors(blas_int m, blas_int k, blas_int terms, const real_t *q2, const real_t *s, blas_int lds,
+                                 real_t *q, blas_int ldq) noexcept nogil:
+    """m rows of the vectors of a merged part."""
+    cdef Py_ssize_t j
+    if terms > 0:
+        gemm[real_t](b'N', b'T', m, k, terms, q2, m, s, lds, q, ldq)
+    else:
+        for j in range(k):
+            memset(q + j * ldq, 0, m * sizeof(real_t))
+
+
+cdef inline blas_int merge(const Conquer *c, blas_int n, blas_int n1, real_t rho, real_t *d, real_t *q, blas_int ldq,
+                           blas_int *order) noexcept nogil:
+    """Eigenvalues and vectors of a part of order n from those of its first n1 rows and columns and of the rest."""
+    cdef real_t *z = <real_t *>c.z
+    cdef real_t *pole = <real_t *>c.pole
+    cdef real_t *weight = <real_t *>c.weight
+    cdef real_t *q2 = <real_t *>c.q2
+    cdef real_t *s = <real_t *>c.s
+    cdef const blas_int *count = c.ints + 3 * n
+    cdef blas_int k = 0, info
+    cdef Py_ssize_t j
+    for j in range(n1):
+        z[j] = q[j * ldq + n1 - 1]
+    for j in range(n1, n):
+        z[j] = q[j * ldq + n1]
+    info = laed2[real_t](&k, n, n1, d, q, ldq, order, &rho, z, pole, weight, q2, c.ints)
+    if info != 0:
+        return info
+    if k == 0:
+        for j in range(n):
+            order[j] = j + 1
+        return 0
+    if secular[real_t](c, k, pole, weight, &rho, d, s, c.ints + n):
+        return 1
+    # columns that have entries in the upper half, in both, and in the lower one
+    cdef blas_int upper = count[0] + count[1], lower = count[1] + count[2]
+    half_of_vectors[real_t](n1, k, upper, q2, s, c.ld, q, ldq)
+    half_of_vectors[real_t](n - n1, k, lower, q2 + n1 * <Py_ssize_t>upper, s + count[0] * c.ld, c.ld, q + n1, ldq)
+    lamrg[real_t](k, n - k, d, order)
+    ascend[real_t](n, d, order)
+    return 0
+
+
+cdef inline bint splits(Py_ssize_t n, const real_t *d, const real_t *e) noexcept nogil:
+    """Whether the matrix has independent parts, which may have very different norms."""
+    cdef double eps = 0.5 * (FLT_EPSILON if real_t is float else DBL_EPSILON)
+    cdef Py_ssize_t i
+    for i in range(n - 1):
+        if fabs(e[i]) <= eps * sqrt(fabs(d[i])) * sqrt(fabs(d[i + 1])):
+            return True
+    return False
+
+
+cdef inline blas_int conquer(const lg_entry *kernel, Py_ssize_t n, real_t *d, real_t *e, char *ws,
+                             real_t **vectors) noexcept nogil:
+    """Eigenvalues, ascending in place of the diagonal d, and the vectors, which lie in the workspace, behind 2 n^2 numbers.
+
+    Not zero where an iteration failed. e is lost.
+    """
+    cdef Conquer c
+    cdef Py_ssize_t i, j, b, m, parts
+    cdef blas_int info = 0
+    cdef int power = 0
+    cdef real_t top = 0
+    c.kernel = kernel
+    c.ld = rounded(n)
+    c.q = ws
+    c.q2 = <real_t *>c.q + n * n
+    ws += 2 * aligned(n * n * sizeof(real_t))
+    c.s = vectors[0] = <real_t *>ws
+    ws += aligned(n * c.ld * sizeof(real_t))
+    c.z = ws
+    ws += aligned(n * sizeof(real_t))
+    c.pole = ws
+    ws += aligned(n * sizeof(real_t))
+    c.weight = ws
+    ws += aligned(n * sizeof(real_t))
+    c.order = <blas_int *>ws
+    c.ints = c.order + n
+    c.ws = ws + aligned(6 * n * sizeof(blas_int))
+    cdef real_t *q = <real_t *>c.q
+    cdef real_t *sorted = <real_t *>c.z
+    cdef blas_int *size = c.ints + 4 * n
+    if n <= LEAF or splits[real_t](n, d, e):
+        return stedc[real_t](n, d, e, vectors[0], q, 2 * n * n, c.order, 6 * n)
+    for i in range(n):
+        top = max(top, <real_t>fabs(d[i]))
+    for i in range(n - 1):
+        top = max(top, <real_t>fabs(e[i]))
+    frexp(top, &power)
+    for i in range(n):
+        d[i] = <real_t>ldexp(d[i], -power)
+    for i in range(n - 1):
+        e[i] = <real_t>ldexp(e[i], -power)
+    memset(q, 0, n * n * sizeof(real_t))
+    parts = 1
+    size[0] = n
+    while size[parts - 1] > LEAF:
+        for i in range(parts - 1, -1, -1):
+            m = size[i]
+            size[2 * i] = m // 2
+            size[2 * i + 1] = m - m // 2
+        parts *= 2
+    b = 0
+    for i in range(parts - 1):
+        b += size[i]
+        d[b - 1] -= <real_t>fabs(e[b - 1])
+        d[b] -= <real_t>fabs(e[b - 1])
+    b = 0
+    for i in range(parts):
+        info = steqr[real_t](size[i], d + b, e + b, q + b * n + b, n, <real_t *>c.s)
+        if info != 0:
+            return info
+        for j in range(size[i]):
+            c.order[b + j] = j + 1
+        b += size[i]
+    while parts > 1:
+        parts //= 2
+        b = 0
+        for i in range(parts):
+            m = size[2 * i] + size[2 * i + 1]
+            info = merge[real_t](&c, m, size[2 * i], e[b + size[2 * i] - 1], d + b, q + b * n + b, n, c.order + b)
+            if info != 0:
+                return info
+            size[i] = m
+            b += m
+    for j in range(n):
+        i = c.order[j] - 1
+        sorted[j] = <real_t>ldexp(d[i], power)
+        memcpy(vectors[0] + j * n, q + i * n, n * sizeof(real_t))
+    memcpy(d, sorted, n * sizeof(real_t))
+    return 0
