@@ -207,6 +207,18 @@ def syevd(r):
     return [(w, w_), (v, v_)]
 
 
+def tridiagonal(uplo):
+    def case(r):
+        a, q, d, e, tau = r.hermitian(), np.asfortranarray(np.eye(N, dtype=r.dtype)), r.reals(N), r.reals(N), r.array(N)
+        f = a.copy(order="F")
+        assert r.ours("sytrd", uplo, N, f, N, d, e, tau, r.array(LWORK), LWORK) == 0
+        assert r.ours("ormtr", uplo, N, N, f, N, tau, q, N, r.array(LWORK), LWORK) == 0
+        f_, d_, e_, tau_, _ = r.theirs("sytrd", a, lower=uplo == "L", complex_name="hetrd")
+        t = np.diag(d) + np.diag(e[:-1], 1) + np.diag(e[:-1], -1)
+        return [(f, f_), (d, d_), (e[:-1], e_), (tau[:-1], tau_), (q @ t @ H(q), a), (q @ H(q), np.eye(N))]
+    return case
+
+
 def syev(r):
     a, w = r.hermitian(), r.reals(N)
     v = a.copy(order="F")
@@ -262,7 +274,7 @@ CASES = {
     "sytrf-sytrs": indefinite("sytrf", "sytrs", Routines.symmetric, "sytrf", "sysv"),
     "hetrf-hetrs": indefinite("hetrf", "hetrs", Routines.hermitian, "hetrf", "hesv"),
     "geqrf": geqrf, "orgqr": orgqr, "gelqf-orglq": lq, "geqp3": geqp3, "gesdd": gesdd, "gesvd": gesvd, "syevd": syevd,
-    "syev": syev, "syevr": syevr, "geev": geev, "sygst": sygst, "trmm": trmm,
+    "sytrd-ormtr-L": tridiagonal("L"), "sytrd-ormtr-U": tridiagonal("U"), "syev": syev, "syevr": syevr, "geev": geev, "sygst": sygst, "trmm": trmm,
     "geqrt-larfb": blocked_qr,
 }
 

@@ -13,15 +13,14 @@ from ._layout cimport (
     conj_all, new, real_of,
 )
 from ._compact cimport (
-    Compact, add, compact_entry, compact_serves, lg_entry, run_compact, COMPACT_EIGH, COMPACT_EIGVALSH, LG_OP_eigh,
-    LG_OP_secular, LG_UPPER, LG_VALUES,
+    Compact, add, compact_serves, run_compact, COMPACT_EIGH, COMPACT_EIGVALSH, LG_OP_eigh, LG_UPPER, LG_VALUES,
 )
 from ._gauge cimport fix_phase
 from ._lanes cimport lane_fn, of_type, plan_lanes, run_lanes, OP_EIGH, OP_EIGVALSH
 from ._lapack_factor cimport ormtr, syev, syevd, syevr, sygst, sytrd, trmm
 from ._lapack_solve cimport potrf, trtrs
 from ._query cimport cached_lwork, check_elements, whole
-from ._tridiagonal cimport conquer, conquer_workspace
+from ._tridiagonal cimport ConquerKernels, conquer, conquer_kernels, conquer_workspace
 
 cnp.import_array()
 
@@ -37,7 +36,7 @@ cdef struct EighOp:
     blas_int first, last            # numbers of the eigenvalues wanted, from 1; first = 0 for all
     blas_int lwork, lrwork, liwork
     double tie          # see _lib._tols.gauge_tie
-    const lg_entry *secular         # the kernel of our own divide and conquer, NULL to leave it to LAPACK
+    ConquerKernels own  # of our own divide and conquer; none to leave it to LAPACK
     size_t a_bytes, b_bytes, v_bytes, w_bytes, work_bytes, rwork_bytes, iwork_bytes
 
 
@@ -54,8 +53,8 @@ cdef size_t eigh_workspace(EighOp *op, Py_ssize_t n, Py_ssize_t k, size_t item, 
     op.rwork_bytes = aligned(op.lrwork * ritem) if item != ritem else 0
     op.iwork_bytes = aligned((op.liwork + 2 * k) * sizeof(blas_int))
     cdef size_t own = 0
-    if op.secular != NULL:
-        own = op.w_bytes + aligned(n * item) + conquer_workspace(op.secular, n, ritem)
+    if op.own.secular != NULL:
+        own = op.w_bytes + aligned(n * item) + conquer_workspace(&op.own, n, ritem)
     return (op.a_bytes + op.b_bytes + op.v_bytes + op.w_bytes + op.work_bytes + op.rwork_bytes + op.iwork_bytes + own)
 
 
@@ -107,9 +106,9 @@ cdef int divide(const EighOp *op, lapack_t *a, void *w, lapack_t *work, char *ws
     cdef int info = sytrd[lapack_t](uplo, n, a, n, w, e, tau, work, op.lwork)
     if info == 0:
         if lapack_t is float or lapack_t is complex64_t:
-            info = conquer[float](op.secular, n, <float *>w, <float *>e, ws, &s32)
+            info = conquer[float](&op.own, n, <float *>w, <float *>e, ws, &s32)
         else:
-            info = conquer[double](op.secular, n, <double *>w, <double *>e, ws, &s64)
+            info = conquer[double](&op.own, n, <double *>w, <double *>e, ws, &s64)
     if info != 0:
         return info
     if lapack_t is float:
@@ -144,7 +143,7 @@ cdef int eigh_lane(const void *op_, Py_ssize_t i, lapack_t *a) noexcept nogil:
                                rwork, op.lrwork, iwork, op.liwork)
     elif info == 0:
         info = 1
-        if op.secular != NULL:
+        if op.own.secular != NULL:
             info = divide[lapack_t](op, a, w, work, <char *>iwork + op.iwork_bytes, &v)
             if info != 0:
                 v = a
@@ -235,9 +234,9 @@ def eigh(ndarray a, b, tuple batch, bint lower, int kind, bint vectors, subset, 
     op.kind = kind
     op.tie = tie
     op.skip_syevd = skip_syevd
-    op.secular = NULL
+    op.own.secular = NULL
     if vectors and subset is None and not skip_syevd:
-        op.secular = compact_entry(LG_OP_secular, 0 if t == cnp.NPY_FLOAT or t == cnp.NPY_CFLOAT else 1)
+        op.own = conquer_kernels(0 if t == cnp.NPY_FLOAT or t == cnp.NPY_CFLOAT else 1)
     op.first = op.last = 0
     if subset is not None:
         op.first = subset[0] + 1

@@ -119,6 +119,16 @@ def syevd(lapack_t tag, char jobz, char uplo, blas_int n, a, blas_int lda, w, wo
                                   lwork, <void *>data(rwork), lrwork, <blas_int *>data(iwork), liwork)
 
 
+def sytrd(lapack_t tag, char uplo, blas_int n, a, blas_int lda, d, e, tau, work, blas_int lwork):
+    return factor.sytrd[lapack_t](uplo, n, <lapack_t *>data(a), lda, <void *>data(d), <void *>data(e),
+                                  <lapack_t *>data(tau), <lapack_t *>data(work), lwork)
+
+
+def ormtr(lapack_t tag, char uplo, blas_int m, blas_int n, a, blas_int lda, tau, c, blas_int ldc, work, blas_int lwork):
+    return factor.ormtr[lapack_t](uplo, m, n, <lapack_t *>data(a), lda, <lapack_t *>data(tau), <lapack_t *>data(c), ldc,
+                                  <lapack_t *>data(work), lwork)
+
+
 def syev(lapack_t tag, char jobz, char uplo, blas_int n, a, blas_int lda, w, work, blas_int lwork, rwork):
     return factor.syev[lapack_t](jobz, uplo, n, <lapack_t *>data(a), lda, <void *>data(w), <lapack_t *>data(work),
                                  lwork, <void *>data(rwork))

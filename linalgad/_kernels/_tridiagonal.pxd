@@ -1,16 +1,16 @@
-"""Eigenvectors of symmetric tridiagonal matrices by divide and conquer, with the secular kernel of the compact tier.
+"""Eigenvectors of symmetric tridiagonal matrices by divide and conquer, with kernels of the compact tier.
 
-A matrix is torn in halves, down to leaves that LAPACK's QL iteration takes. Two halves with their vectors Q meet in
-Q (D + rho z z^T) Q^T: laed2 sets aside what is an eigenvalue already, the kernel finds the other ones with their
-vectors, and two products give these in the basis of the whole. Matrices lie by columns, as LAPACK has them.
-Reference: J. J. M. Cuppen, Numer. Math. 36 (1981) 177.
+A matrix is torn into leaves, of which the kernel for small matrices takes a pack at a time. Two parts with their
+vectors Q meet in Q (D + rho z z^T) Q^T: laed2 sets aside what is an eigenvalue already, the secular kernel finds the
+other ones with their vectors, and two products give these in the basis of the whole. Matrices lie by columns, as LAPACK
+has them. Reference: J. J. M. Cuppen, Numer. Math. 36 (1981) 177.
 """
 from libc.float cimport DBL_EPSILON, FLT_EPSILON
 from libc.math cimport fabs, frexp, ldexp, sqrt
 from libc.string cimport memcpy, memset
 cimport scipy.linalg.cython_lapack as lapack
 
-from ._compact cimport lg_call, lg_entry, compact_entry, LG_OP_secular
+from ._compact cimport lg_call, lg_entry, compact_entry, LG_OP_eigh, LG_OP_secular
 from ._layout cimport aligned
 from ._matmul cimport gemm
 from ._types cimport blas_int, real_t
@@ -20,39 +20,42 @@ cdef enum:
     PACK = 16           # to which rows of the kernel's result are rounded up
 
 
+cdef struct ConquerKernels:
+    const lg_entry *secular         # NULL without the compact tier
+    const lg_entry *leaves
+
+
 cdef struct Conquer:
-    const lg_entry *kernel
-    Py_ssize_t ld       # of the kernel's result
+    ConquerKernels kernel
+    Py_ssize_t ld       # of the secular kernel's result
     void *q             # the vectors so far, and where laed2 sorts them
     void *q2
-    void *s             # vectors from the kernel, and in the end those of the whole
+    void *s             # leaves, then vectors from the secular kernel, and in the end those of the whole
     void *z             # [n]
     void *pole
     void *weight
     blas_int *order     # [n]: the eigenvalues of a part in ascending order
     blas_int *ints      # [5 n]
-    char *ws            # of the kernel
+    char *ws            # of the kernels
 
 
-cdef inline size_t conquer_workspace(const lg_entry *kernel, Py_ssize_t n, size_t item) noexcept nogil:
-    """Bytes of `conquer`: q | q2 | s | z | pole | weight | integers | the kernel's."""
+cdef inline ConquerKernels conquer_kernels(int dtype) noexcept nogil:
+    """Kernels of the tier in use, for float32 (0) or float64 (1)."""
+    cdef ConquerKernels kernel
+    kernel.secular = compact_entry(LG_OP_secular, dtype)
+    kernel.leaves = compact_entry(LG_OP_eigh, dtype)
+    return kernel
+
+
+cdef inline size_t conquer_workspace(const ConquerKernels *kernel, Py_ssize_t n, size_t item) noexcept nogil:
+    """Bytes of `conquer`: q | q2 | s | z | pole | weight | integers | those of the kernels."""
     return (2 * aligned(n * n * item) + aligned(n * rounded(n) * item) + 3 * aligned(n * item)
-            + aligned(6 * n * sizeof(blas_int)) + kernel.workspace(n, n, 0, 0))
+            + aligned(6 * n * sizeof(blas_int))
+            + max(kernel.secular.workspace(n, n, 0, 0), kernel.leaves.workspace(LEAF, LEAF, 0, 0)))
 
 
 cdef inline Py_ssize_t rounded(Py_ssize_t n) noexcept nogil:
     return (n + PACK - 1) // PACK * PACK
-
-
-cdef inline blas_int steqr(blas_int n, real_t *d, real_t *e, real_t *z, blas_int ldz, real_t *work) noexcept nogil:
-    """Eigenvalues, ascending, and vectors of a tridiagonal matrix by implicit QL."""
-    cdef char job = b'I'
-    cdef blas_int info = 0
-    if real_t is float:
-        lapack.ssteqr(&job, &n, d, e, z, &ldz, work, &info)
-    else:
-        lapack.dsteqr(&job, &n, d, e, z, &ldz, work, &info)
-    return info
 
 
 cdef inline blas_int stedc(blas_int n, real_t *d, real_t *e, real_t *z, real_t *work, blas_int lwork, blas_int *iwork,
@@ -120,7 +123,7 @@ cdef inline int secular(const Conquer *c, blas_int k, real_t *pole, real_t *weig
     call.x[4].base = <char *>s
     call.x[4].rs = c.ld * sizeof(real_t)
     call.x[5].base = <char *>entries
-    return c.kernel.run(&call)
+    return c.kernel.secular.run(&call)
 
 
 cdef inline void half_of_vectors(blas_int m, blas_int k, blas_int terms, const real_t *q2, const real_t *s, blas_int lds,
@@ -177,7 +180,42 @@ cdef inline bint splits(Py_ssize_t n, const real_t *d, const real_t *e) noexcept
     return False
 
 
-cdef inline blas_int conquer(const lg_entry *kernel, Py_ssize_t n, real_t *d, real_t *e, char *ws,
+cdef inline int solve_leaves(const Conquer *c, Py_ssize_t m, Py_ssize_t count, Py_ssize_t n, real_t *d, real_t *e,
+                             real_t *q) noexcept nogil:
+    """Eigenvalues and vectors of `count` blocks of order m along the diagonal of the matrix."""
+    cdef lg_call call
+    cdef real_t *leaf = <real_t *>c.s
+    cdef Py_ssize_t i, j
+    if count == 0:
+        return 0
+    memset(leaf, 0, count * m * m * sizeof(real_t))
+    for i in range(count):
+        for j in range(m):
+            leaf[(i * m + j) * m + j] = d[i * m + j]
+        for j in range(1, m):
+            leaf[(i * m + j) * m + j - 1] = e[i * m + j - 1]
+    call.m = call.n = m
+    call.k = 0
+    call.count = count
+    call.flags = 0
+    call.info = c.ints
+    call.ws = c.ws
+    call.x[0].list = call.x[1].list = call.x[2].list = NULL
+    call.x[0].base = <char *>leaf
+    call.x[0].step = m * m * sizeof(real_t)
+    call.x[0].rs = m * sizeof(real_t)
+    call.x[0].cs = sizeof(real_t)
+    call.x[1].base = <char *>d
+    call.x[1].step = m * sizeof(real_t)
+    call.x[1].rs = call.x[1].cs = sizeof(real_t)
+    call.x[2].base = <char *>q
+    call.x[2].step = m * (n + 1) * sizeof(real_t)
+    call.x[2].rs = sizeof(real_t)
+    call.x[2].cs = n * sizeof(real_t)
+    return c.kernel.leaves.run(&call)
+
+
+cdef inline blas_int conquer(const ConquerKernels *kernel, Py_ssize_t n, real_t *d, real_t *e, char *ws,
                              real_t **vectors) noexcept nogil:
     """Eigenvalues, ascending in place of the diagonal d, and the vectors, which lie in the workspace, behind 2 n^2 numbers.
 
@@ -188,7 +226,7 @@ cdef inline blas_int conquer(const lg_entry *kernel, Py_ssize_t n, real_t *d, re
     cdef blas_int info = 0
     cdef int power = 0
     cdef real_t top = 0
-    c.kernel = kernel
+    c.kernel = kernel[0]
     c.ld = rounded(n)
     c.q = ws
     c.q2 = <real_t *>c.q + n * n
@@ -219,27 +257,24 @@ cdef inline blas_int conquer(const lg_entry *kernel, Py_ssize_t n, real_t *d, re
     for i in range(n - 1):
         e[i] = <real_t>ldexp(e[i], -power)
     memset(q, 0, n * n * sizeof(real_t))
-    parts = 1
-    size[0] = n
-    while size[parts - 1] > LEAF:
-        for i in range(parts - 1, -1, -1):
-            m = size[i]
-            size[2 * i] = m // 2
-            size[2 * i + 1] = m - m // 2
+    parts = 2
+    while n > parts * LEAF:
         parts *= 2
     b = 0
-    for i in range(parts - 1):
-        b += size[i]
-        d[b - 1] -= <real_t>fabs(e[b - 1])
-        d[b] -= <real_t>fabs(e[b - 1])
-    b = 0
     for i in range(parts):
-        info = steqr[real_t](size[i], d + b, e + b, q + b * n + b, n, <real_t *>c.s)
-        if info != 0:
-            return info
+        size[i] = (n + i) // parts      # laed2 wants the smaller part first
         for j in range(size[i]):
             c.order[b + j] = j + 1
         b += size[i]
+        if b < n:
+            d[b - 1] -= <real_t>fabs(e[b - 1])
+            d[b] -= <real_t>fabs(e[b - 1])
+    m = n // parts
+    i = n % parts
+    j = n - i * (m + 1)
+    if (solve_leaves[real_t](&c, m, parts - i, n, d, e, q)
+            or solve_leaves[real_t](&c, m + 1, i, n, d + j, e + j, q + j * n + j)):
+        return 1
     while parts > 1:
         parts //= 2
         b = 0
