@@ -54,15 +54,20 @@ def eigh(a, b=None, *, lower=True, type=1, subset_by_index=None, lanes=None, err
     Notes
     -----
     The entry of largest modulus of each eigenvector is real and positive (the first such entry up to
-    rounding). LAPACK's divide and conquer (syevd, heevd) runs first, its QR iteration (syev, heev) where
-    that fails, and relatively robust representations (syevr, heevr) serve a subset. About 9 N^3 flops at
-    most and 8 (3 N^2 + 40 N) bytes of workspace for each lane in double precision. The derivative of the
-    eigenvectors is undefined at repeated eigenvalues, except for functions that do not depend on the
+    rounding). Small matrices are served by the compact kernels, larger ones by divide and conquer [2]_ [3]_
+    whose leaves and secular equations use SIMD, and those of extreme scale by LAPACK's (syevd, heevd). Where
+    that fails its QR iteration (syev, heev) runs; relatively robust representations (syevr, heevr) serve a
+    subset. About 9 N^3 flops at most and 8 (5 N^2 + 60 N) bytes of workspace for each lane in double
+    precision. The derivative of the eigenvectors is undefined at repeated eigenvalues, except for functions that do not depend on the
     choice of basis there.
 
     References
     ----------
     .. [1] E. Anderson et al., LAPACK Users' Guide, 3rd ed., SIAM, 1999, sections 2.4.4 and 2.4.7.
+    .. [2] J. J. M. Cuppen, A divide and conquer method for the symmetric tridiagonal eigenproblem, Numerische
+       Mathematik 36 (1981) 177-195.
+    .. [3] M. Gu and S. C. Eisenstat, A stable and efficient algorithm for the rank-one modification of the symmetric
+       eigenproblem, SIAM J. Matrix Anal. Appl. 15 (1994) 1266-1276.
 
     Examples
     --------

@@ -274,7 +274,8 @@ CASES = {
     "sytrf-sytrs": indefinite("sytrf", "sytrs", Routines.symmetric, "sytrf", "sysv"),
     "hetrf-hetrs": indefinite("hetrf", "hetrs", Routines.hermitian, "hetrf", "hesv"),
     "geqrf": geqrf, "orgqr": orgqr, "gelqf-orglq": lq, "geqp3": geqp3, "gesdd": gesdd, "gesvd": gesvd, "syevd": syevd,
-    "sytrd-ormtr-L": tridiagonal("L"), "sytrd-ormtr-U": tridiagonal("U"), "syev": syev, "syevr": syevr, "geev": geev, "sygst": sygst, "trmm": trmm,
+    "sytrd-ormtr-L": tridiagonal("L"), "sytrd-ormtr-U": tridiagonal("U"),
+    "syev": syev, "syevr": syevr, "geev": geev, "sygst": sygst, "trmm": trmm,
     "geqrt-larfb": blocked_qr,
 }
 

@@ -92,11 +92,16 @@ cdef inline bint far_from_one(const lapack_t *a, Py_ssize_t n) noexcept nogil:
     return not least < top < 1 / least
 
 
-cdef int divide(const EighOp *op, lapack_t *a, void *w, lapack_t *work, char *ws, lapack_t **v) noexcept nogil:
-    """Eigenvalues and vectors by our own divide and conquer; where the vectors lie. Not zero if LAPACK should try."""
+cdef int divide(const EighOp *op, lapack_t *a, void *w, lapack_t *work, void *rwork, char *ws,
+                lapack_t **v) noexcept nogil:
+    """Eigenvalues and vectors by our own divide and conquer; where the vectors lie. Not zero if LAPACK should try.
+
+    The real one of the work arrays of syevd and heevd has room for two matrices.
+    """
     cdef Py_ssize_t n = op.a.n, i
     cdef char uplo = b'U' if op.lower else b'L'
     cdef void *e = ws
+    cdef void *two = <void *>work if lapack_t is float or lapack_t is double else rwork
     cdef lapack_t *tau = <lapack_t *>(ws + op.w_bytes)
     cdef float *s32
     cdef double *s64
@@ -106,9 +111,9 @@ cdef int divide(const EighOp *op, lapack_t *a, void *w, lapack_t *work, char *ws
     cdef int info = sytrd[lapack_t](uplo, n, a, n, w, e, tau, work, op.lwork)
     if info == 0:
         if lapack_t is float or lapack_t is complex64_t:
-            info = conquer[float](&op.own, n, <float *>w, <float *>e, ws, &s32)
+            info = conquer[float](&op.own, n, <float *>w, <float *>e, <float *>two, ws, &s32)
         else:
-            info = conquer[double](&op.own, n, <double *>w, <double *>e, ws, &s64)
+            info = conquer[double](&op.own, n, <double *>w, <double *>e, <double *>two, ws, &s64)
     if info != 0:
         return info
     if lapack_t is float:
@@ -116,7 +121,7 @@ cdef int divide(const EighOp *op, lapack_t *a, void *w, lapack_t *work, char *ws
     elif lapack_t is double:
         v[0] = s64
     else:
-        v[0] = <lapack_t *>ws
+        v[0] = <lapack_t *>two
         for i in range(n * n):
             v[0][i] = s32[i] if lapack_t is complex64_t else s64[i]
     return ormtr[lapack_t](uplo, n, n, a, n, tau, v[0], n, work, op.lwork)
@@ -144,7 +149,7 @@ cdef int eigh_lane(const void *op_, Py_ssize_t i, lapack_t *a) noexcept nogil:
     elif info == 0:
         info = 1
         if op.own.secular != NULL:
-            info = divide[lapack_t](op, a, w, work, <char *>iwork + op.iwork_bytes, &v)
+            info = divide[lapack_t](op, a, w, work, rwork, <char *>iwork + op.iwork_bytes, &v)
             if info != 0:
                 v = a
                 load_reduced[lapack_t](op, i, a, b)

@@ -3,7 +3,7 @@
 A matrix is torn into leaves, of which the kernel for small matrices takes a pack at a time. Two parts with their
 vectors Q meet in Q (D + rho z z^T) Q^T: laed2 sets aside what is an eigenvalue already, the secular kernel finds the
 other ones with their vectors, and two products give these in the basis of the whole. Matrices lie by columns, as LAPACK
-has them. Reference: J. J. M. Cuppen, Numer. Math. 36 (1981) 177.
+has them. Reference: J. J. M. Cuppen, Numerische Mathematik 36 (1981) 177.
 """
 from libc.float cimport DBL_EPSILON, FLT_EPSILON
 from libc.math cimport fabs, frexp, ldexp, sqrt
@@ -48,14 +48,14 @@ cdef inline ConquerKernels conquer_kernels(int dtype) noexcept nogil:
 
 
 cdef inline size_t conquer_workspace(const ConquerKernels *kernel, Py_ssize_t n, size_t item) noexcept nogil:
-    """Bytes of `conquer`: q | q2 | s | z | pole | weight | integers | those of the kernels."""
-    return (2 * aligned(n * n * item) + aligned(n * rounded(n) * item) + 3 * aligned(n * item)
-            + aligned(6 * n * sizeof(blas_int))
+    """Bytes of `conquer`: s | z | pole | weight | integers | those of the kernels."""
+    return (aligned(n * rounded(n) * item) + 3 * aligned(n * item) + aligned(6 * n * sizeof(blas_int))
             + max(kernel.secular.workspace(n, n, 0, 0), kernel.leaves.workspace(LEAF, LEAF, 0, 0)))
 
 
 cdef inline Py_ssize_t rounded(Py_ssize_t n) noexcept nogil:
-    return (n + PACK - 1) // PACK * PACK
+    """An odd number of packs: rows at a distance of a power of two would compete for the same places of the cache."""
+    return ((n + PACK - 1) // PACK | 1) * PACK
 
 
 cdef inline blas_int stedc(blas_int n, real_t *d, real_t *e, real_t *z, real_t *work, blas_int lwork, blas_int *iwork,
@@ -73,7 +73,7 @@ cdef inline blas_int stedc(blas_int n, real_t *d, real_t *e, real_t *z, real_t *
 cdef inline blas_int laed2(blas_int *k, blas_int n, blas_int n1, real_t *d, real_t *q, blas_int ldq, blas_int *order,
                            real_t *rho, real_t *z, real_t *pole, real_t *weight, real_t *q2, blas_int *ints,
                            ) noexcept nogil:
-    """Deflation; of `ints` [4 n] the second quarter is the order of the vectors' entries, the last begins with counts."""
+    """Deflation; of `ints` [4 n] the second quarter is the order of entries, the last begins with counts of columns."""
     cdef blas_int info = 0
     if real_t is float:
         lapack.slaed2(k, &n, &n1, d, q, &ldq, order, rho, z, pole, weight, q2, ints, ints + n, ints + 2 * n,
@@ -126,8 +126,8 @@ cdef inline int secular(const Conquer *c, blas_int k, real_t *pole, real_t *weig
     return c.kernel.secular.run(&call)
 
 
-cdef inline void half_of_vectors(blas_int m, blas_int k, blas_int terms, const real_t *q2, const real_t *s, blas_int lds,
-                                 real_t *q, blas_int ldq) noexcept nogil:
+cdef inline void half_of_vectors(blas_int m, blas_int k, blas_int terms, const real_t *q2, const real_t *s,
+                                 blas_int lds, real_t *q, blas_int ldq) noexcept nogil:
     """m rows of the vectors of a merged part."""
     cdef Py_ssize_t j
     if terms > 0:
@@ -215,11 +215,11 @@ cdef inline int solve_leaves(const Conquer *c, Py_ssize_t m, Py_ssize_t count, P
     return c.kernel.leaves.run(&call)
 
 
-cdef inline blas_int conquer(const ConquerKernels *kernel, Py_ssize_t n, real_t *d, real_t *e, char *ws,
-                             real_t **vectors) noexcept nogil:
-    """Eigenvalues, ascending in place of the diagonal d, and the vectors, which lie in the workspace, behind 2 n^2 numbers.
+cdef inline blas_int conquer(const ConquerKernels *kernel, Py_ssize_t n, real_t *d, real_t *e, real_t *two,
+                             char *ws, real_t **vectors) noexcept nogil:
+    """Eigenvalues, ascending in place of the diagonal d, and the vectors, which lie at the start of the workspace.
 
-    Not zero where an iteration failed. e is lost.
+    `two` has room for two matrices; e is lost. Not zero where an iteration failed.
     """
     cdef Conquer c
     cdef Py_ssize_t i, j, b, m, parts
@@ -228,9 +228,8 @@ cdef inline blas_int conquer(const ConquerKernels *kernel, Py_ssize_t n, real_t 
     cdef real_t top = 0
     c.kernel = kernel[0]
     c.ld = rounded(n)
-    c.q = ws
-    c.q2 = <real_t *>c.q + n * n
-    ws += 2 * aligned(n * n * sizeof(real_t))
+    c.q = two
+    c.q2 = two + n * n
     c.s = vectors[0] = <real_t *>ws
     ws += aligned(n * c.ld * sizeof(real_t))
     c.z = ws
@@ -242,7 +241,7 @@ cdef inline blas_int conquer(const ConquerKernels *kernel, Py_ssize_t n, real_t 
     c.order = <blas_int *>ws
     c.ints = c.order + n
     c.ws = ws + aligned(6 * n * sizeof(blas_int))
-    cdef real_t *q = <real_t *>c.q
+    cdef real_t *q = two
     cdef real_t *sorted = <real_t *>c.z
     cdef blas_int *size = c.ints + 4 * n
     if n <= LEAF or splits[real_t](n, d, e):

@@ -17,7 +17,7 @@ PACKED = {"avx512": "%zmm", "avx2": "%ymm", "baseline": "%xmm"}
 FUSED = re.compile(r"vfn?m(add|sub)\d+p[sd]$")
 PRODUCT = re.compile(r"mulp[sd]$")
 KERNELS = ("cholesky_op", "lu_update|lu<", "solve_lower_rows", "reflect", "multiply_rows", "apply_blocks",
-           "tridiagonal<", "bidiagonal<", "jacobi_svd", "product_rows|solve_some")
+           "tridiagonal<", "bidiagonal<", "jacobi_svd", "product_rows|solve_some", "roots<.*::sum")
 NUMBERS = {"float": "pack<float>", "double": "pack<double>"}
 
 

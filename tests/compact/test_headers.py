@@ -9,7 +9,7 @@ import pytest
 COMPACT = Path(__file__).resolve().parents[2] / "linalgad" / "_compact"
 # those that treat one matrix with SIMD along its rows, or feed SIMD kernels, are no code for a CUDA thread
 CPU_ONLY = ("simd.hpp", "layout.hpp", "direct.hpp", "half.hpp", "blocked.hpp", "blocked_lu.hpp",
-            "blocked_cholesky.hpp")
+            "blocked_cholesky.hpp", "secular.hpp")
 HEADERS = sorted(p.name for p in COMPACT.glob("*.hpp") if p.name not in CPU_ONLY)
 SIMD = ["-std=c++17", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Wno-psabi", "-Wno-unused-function",
         "-Wno-unknown-pragmas", "-x", "c++"]
