@@ -58,8 +58,8 @@ def eigh(a, b=None, *, lower=True, type=1, subset_by_index=None, lanes=None, err
     whose leaves and secular equations use SIMD, and those of extreme scale by LAPACK's (syevd, heevd). Where
     that fails its QR iteration (syev, heev) runs; relatively robust representations (syevr, heevr) serve a
     subset. About 9 N^3 flops at most and 8 (5 N^2 + 60 N) bytes of workspace for each lane in double
-    precision. The derivative of the eigenvectors is undefined at repeated eigenvalues, except for functions that do not depend on the
-    choice of basis there.
+    precision. The derivative of the eigenvectors is undefined at repeated eigenvalues, except for functions
+    that do not depend on the choice of basis there.
 
     References
     ----------
