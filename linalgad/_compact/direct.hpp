@@ -131,15 +131,11 @@ template <int N, class V, class F> LG_FN void each_column(const part &c, int fro
     store(b, c, to, N, k, spare);
 }
 
-// Whether one of Op::direct<least> to <4> has done all the work for a whole pack of order n.
-template <class V, class Op, int least = 2> LG_FN bool done_directly(const part &c, int n) {
+// Whether one of Op::direct<least> to <most> has done all the work for a whole pack of order n.
+template <class V, class Op, int least = 2, int most = 4> LG_FN bool done_directly(const part &c, int n) {
     if constexpr (traits<V>::width > 1) {
-        if (c.count < traits<V>::width) return false;
-        if constexpr (least <= 2)
-            if (n == 2) return Op::template direct<2>(c);
-        if constexpr (least <= 3)
-            if (n == 3) return Op::template direct<3>(c);
-        if (n == 4) return Op::template direct<4>(c);
+        if (n == least) return c.count == traits<V>::width && Op::template direct<least>(c);
+        if constexpr (least < most) return done_directly<V, Op, least + 1, most>(c, n);
     }
     return false;
 }
