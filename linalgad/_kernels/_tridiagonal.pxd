@@ -107,9 +107,13 @@ cdef inline void ascend(Py_ssize_t n, const real_t *d, blas_int *order) noexcept
 
 
 cdef inline int secular(const Conquer *c, blas_int k, real_t *pole, real_t *weight, real_t *rho, real_t *w, real_t *s,
-                        blas_int *entries) noexcept nogil:
+                        const blas_int *entries, int *index) noexcept nogil:
+    """The kernel; `index` [k] is scratch for the order of entries."""
     cdef lg_call call
     cdef int info = 0
+    cdef Py_ssize_t i
+    for i in range(k):
+        index[i] = entries[i]
     call.m = call.n = k
     call.k = 0
     call.count = 1
@@ -122,7 +126,7 @@ cdef inline int secular(const Conquer *c, blas_int k, real_t *pole, real_t *weig
     call.x[3].base = <char *>w
     call.x[4].base = <char *>s
     call.x[4].rs = c.ld * sizeof(real_t)
-    call.x[5].base = <char *>entries
+    call.x[5].base = <char *>index
     return c.kernel.secular.run(&call)
 
 
@@ -159,7 +163,7 @@ cdef inline blas_int merge(const Conquer *c, blas_int n, blas_int n1, real_t rho
         for j in range(n):
             order[j] = j + 1
         return 0
-    if secular[real_t](c, k, pole, weight, &rho, d, s, c.ints + n):
+    if secular[real_t](c, k, pole, weight, &rho, d, s, c.ints + n, <int *>c.ints):
         return 1
     # columns that have entries in the upper half, in both, and in the lower one
     cdef blas_int upper = count[0] + count[1], lower = count[1] + count[2]
@@ -198,7 +202,7 @@ cdef inline int solve_leaves(const Conquer *c, Py_ssize_t m, Py_ssize_t count, P
     call.k = 0
     call.count = count
     call.flags = 0
-    call.info = c.ints
+    call.info = <int *>c.ints
     call.ws = c.ws
     call.x[0].list = call.x[1].list = call.x[2].list = NULL
     call.x[0].base = <char *>leaf
@@ -213,6 +217,16 @@ cdef inline int solve_leaves(const Conquer *c, Py_ssize_t m, Py_ssize_t count, P
     call.x[2].rs = sizeof(real_t)
     call.x[2].cs = n * sizeof(real_t)
     return c.kernel.leaves.run(&call)
+
+
+cdef inline void scale(Py_ssize_t n, real_t *x, int power) noexcept nogil:
+    """x := x 2^power; what is far below the rounding of one becomes zero, as the kernel of the leaves asks for."""
+    cdef Py_ssize_t i
+    cdef real_t least = 2.0 ** -60 if real_t is float else 2.0 ** -400
+    for i in range(n):
+        x[i] = <real_t>ldexp(x[i], power)
+        if fabs(x[i]) < least:
+            x[i] = 0
 
 
 cdef inline blas_int conquer(const ConquerKernels *kernel, Py_ssize_t n, real_t *d, real_t *e, real_t *two,
@@ -251,10 +265,8 @@ cdef inline blas_int conquer(const ConquerKernels *kernel, Py_ssize_t n, real_t 
     for i in range(n - 1):
         top = max(top, <real_t>fabs(e[i]))
     frexp(top, &power)
-    for i in range(n):
-        d[i] = <real_t>ldexp(d[i], -power)
-    for i in range(n - 1):
-        e[i] = <real_t>ldexp(e[i], -power)
+    scale[real_t](n, d, -power)
+    scale[real_t](n - 1, e, -power)
     memset(q, 0, n * n * sizeof(real_t))
     parts = 2
     while n > parts * LEAF:

@@ -92,6 +92,18 @@ def test_kernels_run(n, dtype, conquer, rng):
     assert distance(v, other) <= rounding(dtype, n, kappa=64.0 * n)
 
 
+@pytest.mark.parametrize("n", [100, 300])
+def test_kernels_run_for_entries_of_all_sizes(n, conquer):
+    """What is negligible beside the largest entry does not send the matrix to LAPACK."""
+    rng = np.random.default_rng(0)
+    size, g = 10.0 ** -rng.uniform(0, 100, n), rng.standard_normal((n, n))
+    a = size[:, None] * (g + g.T) * size
+    w, v = la.eigh(a)
+    assert_ratios({"a": residual_ratio(a, v * w, H(v)), "v": orthogonality_ratio(v)})
+    _compact.use("off")
+    assert not np.array_equal(v, la.eigh(a).eigenvectors)
+
+
 @pytest.mark.parametrize("family", ["random", "Wilkinson", "glued loosely", "geometric"])
 def test_eigenvalues_in_sixty_digits(family, conquer, rng):
     """Errors are a small multiple of the rounding of the largest one."""
