@@ -61,7 +61,7 @@ below. Points for one order compare; points for two orders less so, since other 
 not the other.
 
 .. figure:: figures/measured.svg
-   :alt: Speed-up over NumPy, SciPy, PyTorch and JAX for eleven functions, orders 2 to 256, float64
+   :alt: Speed-up over NumPy, SciPy, PyTorch and JAX for sixteen functions, orders 2 to 256, float64
 
 What ``--text`` wrote; times are microseconds for each matrix. The second table repeats some rows of the first with
 longer turns.

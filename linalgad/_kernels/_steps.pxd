@@ -141,6 +141,7 @@ cdef inline void read_row(const Slices *s, double *to, lapack_t *tag) noexcept n
 
 
 cdef inline double size_of(lapack_t x) noexcept nogil:
+    """The modulus as np.abs has it: no square leaves the range."""
     if lapack_t is float or lapack_t is double:
         return fabs(x)
     else:
