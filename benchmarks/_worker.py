@@ -116,8 +116,9 @@ def serve(conn, name, threads, verbose):
 
 
 def _attempt(fun, **arguments):
-    """What ``fun`` returns, or the error for the table: libraries raise what they like, and the run goes on."""
+    """What ``fun`` returns, or the error for the table, so that the run goes on."""
     try:
         return fun(**arguments)
+    # The errors of five libraries and of their loading have no other base in common; the table shows each.
     except Exception as exception:
         return {"error": _words(exception)}

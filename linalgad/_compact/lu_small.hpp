@@ -1,5 +1,6 @@
 // LU of orders 2 to 6 with all loops unrolled, up to 4 with the matrices of a pack in registers: the operations of lu.hpp
-// in the same order, so the same results bit for bit. Beyond, unrolling gains nothing. Only the common case is here. Where the reciprocal of a pivot may not be used,
+// in the same order, so the same results bit for bit. Beyond, unrolling gains nothing for real matrices, and complex ones
+// would gain at the price of much code. Only the common case is here. Where the reciprocal of a pivot may not be used,
 // as for zeros and what is not finite, factor() returns false, and lu.hpp sees to that pack.
 #ifndef LINALGAD_COMPACT_LU_SMALL_HPP
 #define LINALGAD_COMPACT_LU_SMALL_HPP

@@ -3,7 +3,6 @@
 Memory read by columns holds conj(A) of a Hermitian row-major A, and the lower triangle as the upper
 one. Its eigenvalues are those of A, its eigenvectors the conjugates of those of A.
 """
-from libc.math cimport fabs
 cimport numpy as cnp
 from numpy cimport ndarray
 
@@ -20,6 +19,7 @@ from ._lanes cimport lane_fn, of_type, plan_lanes, run_lanes, OP_EIGH, OP_EIGVAL
 from ._lapack_factor cimport ormtr, syev, syevd, syevr, sygst, sytrd, trmm
 from ._lapack_solve cimport potrf, trtrs
 from ._query cimport cached_lwork, check_elements, whole
+from ._tops cimport top_of
 from ._tridiagonal cimport ConquerKernels, conquer, conquer_kernels, conquer_workspace
 
 cnp.import_array()
@@ -82,13 +82,8 @@ cdef int load_reduced(const EighOp *op, Py_ssize_t i, lapack_t *a, lapack_t *b) 
 
 cdef inline bint far_from_one(const lapack_t *a, Py_ssize_t n) noexcept nogil:
     """Whether reflectors of the matrix may overflow or underflow."""
-    cdef double top = 0, least = 1e-15 if lapack_t is float or lapack_t is complex64_t else 1e-145
-    cdef Py_ssize_t i
-    for i in range(n * n):
-        if lapack_t is float or lapack_t is double:
-            top = max(top, fabs(a[i]))
-        else:
-            top = max(top, fabs(a[i].real), fabs(a[i].imag))
+    cdef double top = top_of[lapack_t](n * n, a)
+    cdef double least = 1e-15 if lapack_t is float or lapack_t is complex64_t else 1e-145
     return not least < top < 1 / least
 
 

@@ -34,3 +34,8 @@ cdef inline lane_fn of_type(int typenum, lane_fn s, lane_fn d, lane_fn c, lane_f
 cdef inline int *codes_pointer(info) except? NULL:
     """Data of the caller's contiguous int32 `info`, or NULL."""
     return NULL if info is None else <int *>cnp.PyArray_DATA(<ndarray?>info)
+
+
+cdef inline double mean_order(Py_ssize_t m, Py_ssize_t n, Py_ssize_t k) noexcept nogil:
+    """Order of the square matrix whose product costs m n k; n itself for a square one, which a root would round."""
+    return n if m == n == k else (<double>m * n * k) ** (1.0 / 3)

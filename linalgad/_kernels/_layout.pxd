@@ -13,51 +13,35 @@ from ._types cimport lapack_t, blas_int, complex128_t
 
 cdef extern from *:
     """
-    /* By the size of an element, and never inlined: among the variables of a caller the inner loop would spill its own.
-     * Tiles keep both sides in cache when the source runs down the columns. */
-    #define LG_LOAD(name, word)                                                                                     \
-        static __attribute__((noinline, unused)) void name(const char *p, Py_ssize_t rs, Py_ssize_t cs, Py_ssize_t m, \
-                                                           Py_ssize_t n, void *to) {                                \
+    /* to[i, j] = from[i, j] of strided matrices, by the size of an element, and never inlined: among the variables of a
+     * caller the inner loop would spill its own. Tiles keep both sides in cache where one runs across the other. */
+    #define LG_COPY(name, word)                                                                                     \
+        static __attribute__((noinline, unused)) void name(const char *from, Py_ssize_t rs, Py_ssize_t cs,          \
+                                                           Py_ssize_t m, Py_ssize_t n, char *to, Py_ssize_t to_rs,  \
+                                                           Py_ssize_t to_cs) {                                      \
             for (Py_ssize_t ib = 0; ib < m; ib += 16)                                                               \
                 for (Py_ssize_t jb = 0; jb < n; jb += 16) {                                                         \
                     const Py_ssize_t ie = ib + 16 < m ? ib + 16 : m, count = n - jb < 16 ? n - jb : 16;             \
                     for (Py_ssize_t i = ib; i < ie; i++) {                                                          \
-                        const char *q = p + i * rs + jb * cs;                                                       \
-                        word *d = (word *)to + i * n + jb;                                                          \
-                        for (Py_ssize_t j = 0; j < count; j++, q += cs) d[j] = *(const word *)q;                    \
-                    }                                                                                               \
-                }                                                                                                   \
-        }
-    /* The inner loop runs down the columns, which are most often what is contiguous. */
-    #define LG_STORE(name, word)                                                                                    \
-        static __attribute__((noinline, unused)) void name(char *p, Py_ssize_t rs, Py_ssize_t cs, Py_ssize_t m,     \
-                                                           Py_ssize_t n, const void *from) {                        \
-            for (Py_ssize_t jb = 0; jb < n; jb += 16)                                                               \
-                for (Py_ssize_t ib = 0; ib < m; ib += 16) {                                                         \
-                    const Py_ssize_t je = jb + 16 < n ? jb + 16 : n, count = m - ib < 16 ? m - ib : 16;             \
-                    for (Py_ssize_t j = jb; j < je; j++) {                                                          \
-                        char *q = p + ib * rs + j * cs;                                                             \
-                        const word *s = (const word *)from + ib * n + j;                                            \
-                        for (Py_ssize_t i = 0; i < count; i++, q += rs, s += n) *(word *)q = *s;                    \
+                        const char *p = from + i * rs + jb * cs;                                                    \
+                        char *q = to + i * to_rs + jb * to_cs;                                                      \
+                        for (Py_ssize_t j = 0; j < count; j++, p += cs, q += to_cs) *(word *)q = *(const word *)p;  \
                     }                                                                                               \
                 }                                                                                                   \
         }
     typedef unsigned lg_word4 __attribute__((may_alias));
     typedef unsigned long long lg_word8 __attribute__((may_alias));
     typedef struct { lg_word8 a, b; } __attribute__((may_alias)) lg_word16;
-    LG_LOAD(lg_load_4, lg_word4)
-    LG_LOAD(lg_load_8, lg_word8)
-    LG_LOAD(lg_load_16, lg_word16)
-    LG_STORE(lg_store_4, lg_word4)
-    LG_STORE(lg_store_8, lg_word8)
-    LG_STORE(lg_store_16, lg_word16)
+    LG_COPY(lg_copy_4, lg_word4)
+    LG_COPY(lg_copy_8, lg_word8)
+    LG_COPY(lg_copy_16, lg_word16)
     """
-    void lg_load_4(const char *p, npy_intp rs, npy_intp cs, Py_ssize_t m, Py_ssize_t n, void *to) noexcept nogil
-    void lg_load_8(const char *p, npy_intp rs, npy_intp cs, Py_ssize_t m, Py_ssize_t n, void *to) noexcept nogil
-    void lg_load_16(const char *p, npy_intp rs, npy_intp cs, Py_ssize_t m, Py_ssize_t n, void *to) noexcept nogil
-    void lg_store_4(char *p, npy_intp rs, npy_intp cs, Py_ssize_t m, Py_ssize_t n, const void *src) noexcept nogil
-    void lg_store_8(char *p, npy_intp rs, npy_intp cs, Py_ssize_t m, Py_ssize_t n, const void *src) noexcept nogil
-    void lg_store_16(char *p, npy_intp rs, npy_intp cs, Py_ssize_t m, Py_ssize_t n, const void *src) noexcept nogil
+    void lg_copy_4(const char *p, npy_intp rs, npy_intp cs, Py_ssize_t m, Py_ssize_t n, char *to, npy_intp to_rs,
+                   npy_intp to_cs) noexcept nogil
+    void lg_copy_8(const char *p, npy_intp rs, npy_intp cs, Py_ssize_t m, Py_ssize_t n, char *to, npy_intp to_rs,
+                   npy_intp to_cs) noexcept nogil
+    void lg_copy_16(const char *p, npy_intp rs, npy_intp cs, Py_ssize_t m, Py_ssize_t n, char *to, npy_intp to_rs,
+                    npy_intp to_cs) noexcept nogil
 
 
 cdef struct Slices:
@@ -128,46 +112,39 @@ cdef inline Py_ssize_t batch_size(const Slices *s) noexcept nogil:
     return total
 
 
+cdef inline void copy(const char *p, npy_intp rs, npy_intp cs, Py_ssize_t m, Py_ssize_t n, char *to, npy_intp to_rs,
+                      npy_intp to_cs, const lapack_t *tag) noexcept nogil:
+    """to[i, j] = p[i, j] for strided m x n matrices; `tag` only selects the type."""
+    cdef npy_intp item = sizeof(lapack_t)
+    cdef Py_ssize_t i
+    if cs == item and to_cs == item:
+        if rs == n * item and to_rs == n * item:
+            memcpy(to, p, m * n * item)
+        else:
+            for i in range(m):
+                memcpy(to + i * to_rs, p + i * rs, n * item)
+    elif lapack_t is float:
+        lg_copy_4(p, rs, cs, m, n, to, to_rs, to_cs)
+    elif lapack_t is complex128_t:
+        lg_copy_16(p, rs, cs, m, n, to, to_rs, to_cs)
+    else:
+        lg_copy_8(p, rs, cs, m, n, to, to_rs, to_cs)
+
+
 cdef inline void load(const char *p, npy_intp rs, npy_intp cs, Py_ssize_t m, Py_ssize_t n,
                       lapack_t *dst) noexcept nogil:
     """dst[i, j] = p[i, j] for a strided m x n source and a dense row-major destination."""
-    cdef Py_ssize_t i
-    if n == 0:
-        return
-    if cs == sizeof(lapack_t):
-        if rs == <npy_intp>(n * sizeof(lapack_t)):
-            memcpy(dst, p, m * n * sizeof(lapack_t))
-        else:
-            for i in range(m):
-                memcpy(dst + i * n, p + i * rs, n * sizeof(lapack_t))
-        return
-    if lapack_t is float:
-        lg_load_4(p, rs, cs, m, n, dst)
-    elif lapack_t is complex128_t:
-        lg_load_16(p, rs, cs, m, n, dst)
-    else:
-        lg_load_8(p, rs, cs, m, n, dst)
+    copy[lapack_t](p, rs, cs, m, n, <char *>dst, n * sizeof(lapack_t), sizeof(lapack_t), dst)
 
 
 cdef inline void store(char *p, npy_intp rs, npy_intp cs, Py_ssize_t m, Py_ssize_t n,
                        const lapack_t *src) noexcept nogil:
     """p[i, j] = src[i, j] for a dense row-major source and a strided m x n destination."""
-    cdef Py_ssize_t i
-    if n == 0:
-        return
-    if cs == sizeof(lapack_t):
-        if rs == <npy_intp>(n * sizeof(lapack_t)):
-            memcpy(p, src, m * n * sizeof(lapack_t))
-        else:
-            for i in range(m):
-                memcpy(p + i * rs, src + i * n, n * sizeof(lapack_t))
-        return
-    if lapack_t is float:
-        lg_store_4(p, rs, cs, m, n, src)
-    elif lapack_t is complex128_t:
-        lg_store_16(p, rs, cs, m, n, src)
-    else:
-        lg_store_8(p, rs, cs, m, n, src)
+    cdef npy_intp item = sizeof(lapack_t)
+    if cs == item:
+        copy[lapack_t](<const char *>src, n * item, item, m, n, p, rs, cs, src)
+    else:       # down the columns, which are most often what is contiguous in the destination
+        copy[lapack_t](<const char *>src, item, n * item, n, m, p, cs, rs, src)
 
 
 cdef inline void load_slice(const Slices *s, Py_ssize_t i, lapack_t *dst) noexcept nogil:

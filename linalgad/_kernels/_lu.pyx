@@ -14,7 +14,7 @@ from ._compact cimport (
     LG_OP_lu, LG_OP_lu_factor, LG_OP_lu_solve, LG_OP_blocked_lu, LG_OP_blocked_lu_factor, LG_OP_blocked_lu_solve,
     LG_CONJ, LG_INDICES, LG_PERMUTE_L, LG_TRANS,
 )
-from ._lanes cimport Plan, lane_fn, of_type, codes_pointer, plan_lanes, run_lanes, OP_LU, OP_TRIANGULAR
+from ._lanes cimport Plan, lane_fn, of_type, codes_pointer, mean_order, plan_lanes, run_lanes, OP_LU, OP_TRIANGULAR
 from ._lapack_solve cimport getrf, getrs
 from ._by_rows cimport MANY, lu_solve_rows
 
@@ -65,7 +65,7 @@ def lu_factor(ndarray a, out, lanes, info):
     cdef Py_ssize_t nb = batch_size(&op.a)
     cdef Plan plan
     cdef bint compact = serves_or_plans(
-        &c, &plan, OP_LU, (<double>op.a.m * op.a.n * min(op.a.m, op.a.n)) ** (1.0 / 3), nb, lanes, COMPACT_LU,
+        &c, &plan, OP_LU, mean_order(op.a.m, op.a.n, min(op.a.m, op.a.n)), nb, lanes, COMPACT_LU,
         LG_OP_lu_factor, COMPACT_BLOCKED_LU, LG_OP_blocked_lu_factor, t, sqrt(<double>op.a.m * op.a.n), lane, &op)
     if out is None:
         if compact:     # which leaves them by rows
@@ -195,7 +195,7 @@ def lu(ndarray a, bint permute_l, bint p_indices, out, lanes):
     cdef Py_ssize_t nb = batch_size(&op.a)
     cdef Compact c
     cdef Plan plan
-    if serves_or_plans(&c, &plan, OP_LU, (<double>m * n * k) ** (1.0 / 3), nb, lanes, COMPACT_LU, LG_OP_lu,
+    if serves_or_plans(&c, &plan, OP_LU, mean_order(m, n, k), nb, lanes, COMPACT_LU, LG_OP_lu,
                        COMPACT_BLOCKED_LU, LG_OP_blocked_lu, t, sqrt(<double>m * n), lane, &op):
         c.m = m
         c.n = n

@@ -11,7 +11,7 @@ from numpy cimport ndarray
 from ._types cimport lapack_t, blas_int, complex64_t, complex128_t
 from ._layout cimport slices, load_slice, operand, batch_size, aligned, conj, conj_all, new, at, Slices
 from ._compact cimport Compact, add, compact_serves, run_compact, COMPACT_MATMUL, LG_OP_matmul, LG_CONJ, LG_CONJ_B
-from ._lanes cimport lane_fn, of_type, plan_lanes, run_lanes, OP_MATMUL
+from ._lanes cimport lane_fn, of_type, mean_order, plan_lanes, run_lanes, OP_MATMUL
 
 cnp.import_array()
 
@@ -177,7 +177,7 @@ def matmul(ndarray x, ndarray y, tuple shape, bint conj_x, bint conj_y, int tria
     cdef lane_fn lane = of_type(t, <lane_fn>matmul_lane[float], <lane_fn>matmul_lane[double],
                                 <lane_fn>matmul_lane[complex64_t], <lane_fn>matmul_lane[complex128_t])
     cdef Py_ssize_t nb = batch_size(&op.out)
-    cdef double order = (<double>op.x.m * op.x.n * op.y.n) ** (1.0 / 3)
+    cdef double order = mean_order(op.x.m, op.x.n, op.y.n)
     cdef size_t ws_bytes = matmul_workspace(&op, cnp.PyArray_ITEMSIZE(x))
     cdef Compact c
     cdef bint whole = op.x.n > 0 and triangle == 0 and not upper

@@ -18,7 +18,7 @@ from ._layout cimport (
 from ._compact cimport (
     Compact, add, compact_serves, run_compact, COMPACT_QR, LG_OP_qr, LG_COMPLETE, LG_POSITIVE, LG_RAW, LG_VALUES,
 )
-from ._lanes cimport lane_fn, of_type, plan_lanes, run_lanes, OP_QR
+from ._lanes cimport lane_fn, of_type, mean_order, plan_lanes, run_lanes, OP_QR
 from ._lapack_factor cimport gelqf, geqp3, geqrt, larfb, orglq, orgqr
 from ._query cimport cached_lwork, check_elements, whole
 
@@ -293,5 +293,5 @@ def qr(ndarray a, mode, bint pivoting, bint positive, out, lanes):
         run_compact(&c, nb, ws_bytes, lanes, NULL)
         return q, r, tau, p
     run_lanes(lane, &op, nb, ws_bytes,
-              plan_lanes(OP_QR, (<double>m * n * k) ** (1.0 / 3), nb, lanes), NULL)
+              plan_lanes(OP_QR, mean_order(m, n, k), nb, lanes), NULL)
     return q, r, tau, p

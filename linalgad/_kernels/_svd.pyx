@@ -15,7 +15,7 @@ from ._compact cimport (
     Compact, add, compact_serves, run_compact, COMPACT_SVD, COMPACT_SVDVALS, LG_OP_svd, LG_COMPLETE, LG_VALUES,
 )
 from ._gauge cimport fix_columns, fix_phase
-from ._lanes cimport lane_fn, of_type, plan_lanes, run_lanes, OP_SVD, OP_SVDVALS
+from ._lanes cimport lane_fn, of_type, mean_order, plan_lanes, run_lanes, OP_SVD, OP_SVDVALS
 from ._lapack_factor cimport gesdd, gesvd
 from ._query cimport cached_lwork, check_elements, whole
 
@@ -186,6 +186,6 @@ def svd(ndarray a, job, out, double tie, lanes, bint skip_gesdd=False):
             add(&c, &op.vh)
         return u, s, vh, run_compact(&c, nb, ws_bytes, lanes, NULL)
     codes = run_lanes(lane, &op, nb, ws_bytes,
-                      plan_lanes(OP_SVDVALS if op.job == b'N' else OP_SVD, (<double>m * n * k) ** (1.0 / 3), nb, lanes),
+                      plan_lanes(OP_SVDVALS if op.job == b'N' else OP_SVD, mean_order(m, n, k), nb, lanes),
                       NULL)
     return u, s, vh, codes

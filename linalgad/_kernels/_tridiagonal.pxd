@@ -13,6 +13,7 @@ cimport scipy.linalg.cython_lapack as lapack
 from ._compact cimport lg_call, lg_entry, compact_entry, LG_OP_eigh, LG_OP_secular
 from ._layout cimport aligned
 from ._matmul cimport gemm
+from ._tops cimport top_of
 from ._types cimport blas_int, real_t
 
 cdef enum:
@@ -239,7 +240,6 @@ cdef inline blas_int conquer(const ConquerKernels *kernel, Py_ssize_t n, real_t 
     cdef Py_ssize_t i, j, b, m, parts
     cdef blas_int info = 0
     cdef int power = 0
-    cdef real_t top = 0
     c.kernel = kernel[0]
     c.ld = rounded(n)
     c.q = two
@@ -260,11 +260,7 @@ cdef inline blas_int conquer(const ConquerKernels *kernel, Py_ssize_t n, real_t 
     cdef blas_int *size = c.ints + 4 * n
     if n <= LEAF or splits[real_t](n, d, e):
         return stedc[real_t](n, d, e, vectors[0], q, 2 * n * n, c.order, 6 * n)
-    for i in range(n):
-        top = max(top, <real_t>fabs(d[i]))
-    for i in range(n - 1):
-        top = max(top, <real_t>fabs(e[i]))
-    frexp(top, &power)
+    frexp(max(top_of[real_t](n, d), top_of[real_t](n - 1, e)), &power)
     scale[real_t](n, d, -power)
     scale[real_t](n - 1, e, -power)
     memset(q, 0, n * n * sizeof(real_t))
