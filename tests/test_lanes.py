@@ -10,10 +10,11 @@ import threadpoolctl
 from _matrices import definite, normal
 from _measure import assert_same_bits
 from _tols import PIN_SECONDS, SLAB_WASTE
+from numpy._core.multiarray import get_handler_name
 
 import linalgad as la
-from linalgad import LinAlgError
-from linalgad._kernels import _lanes
+from linalgad import LinAlgError, grad
+from linalgad._kernels import _lanes, _pool
 from linalgad._lib import _compact
 from linalgad._lib._tiers import OPS, REGION_NS, WIDE_EFFICIENCY
 
@@ -290,17 +291,17 @@ class TestPool:
         assert need <= slab
         assert slab - need <= SLAB_WASTE * slab + 128
 
-    # The compact tier keeps status codes of its packs beside those of the matrices.
-    @pytest.mark.parametrize(("order", "codes"), [(12, 2), (80, 1)], ids=["compact", "LAPACK"])
+    # The compact tier keeps status codes of its packs beside those of the matrices; u and vh of order 80 are large.
+    @pytest.mark.parametrize(("order", "more"), [(12, 2), (80, 3)], ids=["compact", "LAPACK"])
     @pytest.mark.parametrize("lanes", [1, 2, 3])
-    def test_steady_state_asks_the_system_for_nothing(self, lanes, order, codes, rng, eager_lanes, empty_pool):
+    def test_steady_state_asks_the_system_for_nothing(self, lanes, order, more, rng, eager_lanes, empty_pool):
         a = normal(rng, (50, order, order), "float64")
         start = la.workspace_info().misses
         for _ in range(30):
             la.svd(a, lanes=lanes)
-        # A slab for each lane that ever ran beside the others, and those for the status codes.
-        assert la.workspace_info().misses - start <= lanes + codes
-        assert la.workspace_info().cached_slabs <= lanes + codes
+        # A slab for each lane that ever ran beside the others, and those for the status codes and the results.
+        assert la.workspace_info().misses - start <= lanes + more
+        assert la.workspace_info().cached_slabs <= lanes + more
 
     @pytest.mark.parametrize(("order", "requests"), [(6, 3), (80, 2)], ids=["compact", "LAPACK"])
     def test_hits_count_requests_served(self, order, requests, rng, empty_pool):
@@ -315,17 +316,88 @@ class TestPool:
         before = la.workspace_info().limit_bytes
         a = normal(rng, (2, 50, 50), "float64")
         try:
-            _lanes.set_pool_limit(8192)
+            _pool.set_limit(8192)
             la.svd(a, lanes=1)
             assert la.workspace_info().cached_bytes <= 8192
             assert la.workspace_info().limit_bytes == 8192
-            _lanes.set_pool_limit(0)
+            _pool.set_limit(0)
             assert la.workspace_info().cached_bytes == 0
         finally:
-            _lanes.set_pool_limit(before)
+            _pool.set_limit(before)
 
     def test_default_limit(self):
         assert la.workspace_info().limit_bytes == 256 << 20
+
+
+class TestLargeResults:
+    """Results of a MiB and more are in the pool's memory, which an array owns like any other."""
+
+    @pytest.fixture
+    def stack(self, rng, empty_pool):
+        return definite(rng, (4096,), 8, "float64")     # 2 MiB
+
+    def test_memory_is_used_again(self, stack):
+        x = la.cholesky(stack)
+        place, values, size = x.ctypes.data, x.copy(), x.nbytes
+        held = la.workspace_info()
+        assert held.in_use_bytes == 0
+        del x
+        assert size <= la.workspace_info().cached_bytes - held.cached_bytes <= size / (1 - SLAB_WASTE) + 128
+        y = la.cholesky(stack)
+        assert y.ctypes.data == place
+        assert la.workspace_info().misses == held.misses
+        assert_same_bits(y, values)
+
+    def test_every_result_of_a_tuple(self, stack):
+        results = [*la.svd(stack), *la.eigh(stack), *la.lu(stack), *la.qr(stack)]
+        for x in results:
+            large = x.nbytes >= 1 << 20
+            assert get_handler_name(x) == ("linalgad" if large else "default_allocator")
+        assert sum(get_handler_name(x) == "linalgad" for x in results) == 8
+
+    def test_gradients(self, stack):
+        _, pullback = grad.vjp(la.cholesky, stack)
+        (g,) = pullback(stack)
+        assert get_handler_name(g if g.base is None else g.base) == "linalgad"
+
+    def test_other_arrays_are_not_affected(self, stack):
+        x = la.cholesky(stack)
+        assert get_handler_name(np.empty(1 << 20)) == get_handler_name(x + 1) == "default_allocator"
+
+    def test_the_array_owns_its_memory(self, stack):
+        x = la.cholesky(stack)
+        values = x.copy()
+        assert x.flags.owndata
+        assert x.base is None
+        assert x.ctypes.data % 64 == 0
+        x.resize((5000, 8, 8), refcheck=False)
+        assert_same_bits(x[:4096], values)
+        assert not x[4096:].any()
+        x.resize((2, 8, 8), refcheck=False)
+        assert_same_bits(x, values[:2])
+
+    def test_results_outlive_the_pool(self, stack):
+        x = la.cholesky(stack)
+        values = x.copy()
+        la.clear_workspace()
+        la.cholesky(2 * stack)
+        assert_same_bits(x, values)
+
+    def test_freed_in_another_thread(self, stack, background):
+        results = [la.cholesky(stack)]
+        before = la.workspace_info().cached_slabs
+        background(results.clear).join()
+        assert la.workspace_info().cached_slabs == before + 1
+
+    def test_what_the_pool_could_not_keep_is_not_from_it(self, stack):
+        before = la.workspace_info().limit_bytes
+        try:
+            _pool.set_limit(4 * stack.nbytes)
+            assert get_handler_name(la.cholesky(stack)) == "linalgad"
+            _pool.set_limit(4 * stack.nbytes - 1)
+            assert get_handler_name(la.cholesky(stack)) == "default_allocator"
+        finally:
+            _pool.set_limit(before)
 
 
 class TestAllocation:

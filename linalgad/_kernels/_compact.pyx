@@ -2,7 +2,8 @@
 cimport numpy as cnp
 
 from ._layout cimport Slices, at
-from ._lanes cimport Plan, lane_fn, plan_lanes, pool_acquire, pool_release, run_lanes, useful_lanes, wanted_lanes
+from ._lanes cimport Plan, lane_fn, plan_lanes, run_lanes, useful_lanes, wanted_lanes
+from ._pool cimport pool_acquire, pool_release
 
 cnp.import_array()
 

@@ -18,8 +18,6 @@ cdef int wanted_lanes(lanes) except -1
 cdef int useful_lanes(double work_ns, Py_ssize_t batch, int lanes) noexcept
 cdef Plan plan_lanes(int op, double order, Py_ssize_t batch, lanes) except *
 cdef object run_lanes(lane_fn fn, const void *op, Py_ssize_t batch, size_t ws_bytes, Plan plan, int *info)
-cdef char *pool_acquire(size_t bytes) noexcept nogil
-cdef void pool_release(char *ws) noexcept nogil
 
 
 cdef inline lane_fn of_type(int typenum, lane_fn s, lane_fn d, lane_fn c, lane_fn z) noexcept:

@@ -1,8 +1,9 @@
-"""The lane driver: the only parallel region, the workspace pool and the BLAS pin."""
+"""The lane driver: the only parallel region and the BLAS pin."""
 from cython.parallel cimport parallel, threadid
 cimport numpy as cnp
 from numpy cimport ndarray
 from ._types cimport blas_int
+from ._pool cimport pool_acquire, pool_release
 
 cnp.import_array()
 
@@ -19,8 +20,6 @@ cdef extern from "_lanes_os.h" nogil:
     Py_ssize_t lg_fetch_add(Py_ssize_t *p, Py_ssize_t v)
     int lg_load(int *p)
     void lg_store(int *p, int v)
-    void *lg_aligned(size_t bytes)
-    void free(void *p)
 
 cdef extern from "Python.h":
     # Cython's own declaration may raise, and in the middle of lanes that would print and drop the exception.
@@ -35,126 +34,6 @@ cdef extern from *:
     #endif
     """
     const int LG_OPENMP
-
-
-# ---------------------------------------------------------------- workspace pool
-# A slab is a 64-byte header followed by 64-byte-aligned memory. Free slabs wait in lists by size
-# class, four classes for each doubling, so that at most a fifth of a slab is never asked for.
-
-cdef struct Slab:
-    Slab *next
-    size_t bytes
-    int cls
-
-cdef enum:
-    HEADER = 64
-    CLASSES = 256
-
-cdef Slab *_free_slabs[CLASSES]
-cdef size_t _limit = 256 << 20
-cdef size_t _cached = 0
-cdef size_t _in_use = 0
-cdef Py_ssize_t _n_cached = 0
-cdef Py_ssize_t _hits = 0
-cdef Py_ssize_t _misses = 0
-
-
-cdef inline size_t _class_of(size_t bytes, int *cls) noexcept nogil:
-    """The size that serves a request, and its class."""
-    cdef size_t base = 4096
-    cdef int k = 0
-    while base * 2 < bytes:
-        base *= 2
-        k += 4
-    cdef size_t size = base
-    while size < bytes:
-        size += base // 4
-        k += 1
-    cls[0] = k
-    return size
-
-
-cdef char *pool_acquire(size_t bytes) noexcept nogil:
-    """A 64-byte-aligned slab of at least `bytes` bytes, or NULL if there is no memory."""
-    global _cached, _in_use, _n_cached, _hits, _misses
-    cdef int cls
-    cdef size_t size = _class_of(bytes + HEADER, &cls)
-    cdef Slab *slab
-    lg_lock()
-    slab = _free_slabs[cls]
-    if slab != NULL:
-        _free_slabs[cls] = slab.next
-        _cached -= slab.bytes
-        _n_cached -= 1
-        _hits += 1
-    else:
-        _misses += 1
-    _in_use += size
-    lg_unlock()
-    if slab == NULL:
-        slab = <Slab *>lg_aligned(size)
-        if slab == NULL:
-            lg_lock()
-            _in_use -= size
-            lg_unlock()
-            return NULL
-        slab.bytes = size
-        slab.cls = cls
-    return <char *>slab + HEADER
-
-
-cdef void pool_release(char *ws) noexcept nogil:
-    """Give a slab back: to the pool while it is below its limit, else to the system."""
-    global _cached, _in_use, _n_cached
-    if ws == NULL:
-        return
-    cdef Slab *slab = <Slab *>(ws - HEADER)
-    lg_lock()
-    _in_use -= slab.bytes
-    if _cached + slab.bytes <= _limit:
-        slab.next = _free_slabs[slab.cls]
-        _free_slabs[slab.cls] = slab
-        _cached += slab.bytes
-        _n_cached += 1
-        slab = NULL
-    lg_unlock()
-    free(slab)
-
-
-def clear_workspace():
-    """Return all cached workspace memory to the system."""
-    global _cached, _n_cached
-    cdef Slab *slab
-    cdef Slab *all_slabs = NULL
-    cdef int k
-    lg_lock()
-    for k in range(CLASSES):
-        while _free_slabs[k] != NULL:
-            slab = _free_slabs[k]
-            _free_slabs[k] = slab.next
-            slab.next = all_slabs
-            all_slabs = slab
-    _cached = 0
-    _n_cached = 0
-    lg_unlock()
-    while all_slabs != NULL:
-        slab = all_slabs.next
-        free(all_slabs)
-        all_slabs = slab
-
-
-def pool_state():
-    """Counters of the pool as a dict; bytes are those of the slabs, headers included."""
-    return dict(cached_bytes=_cached, cached_slabs=_n_cached, in_use_bytes=_in_use, limit_bytes=_limit,
-                hits=_hits, misses=_misses)
-
-
-def set_pool_limit(size_t limit):
-    """Set how many bytes of free slabs the pool may keep."""
-    global _limit
-    _limit = limit
-    if _cached > _limit:
-        clear_workspace()
 
 
 # ---------------------------------------------------------------- BLAS pin

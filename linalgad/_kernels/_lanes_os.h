@@ -1,12 +1,13 @@
-/* What the lane driver needs from the operating system: one mutex, fork awareness, a clock. */
+/* What the lane driver and the pool need from the operating system: a mutex each, fork awareness, a clock, memory. */
 #ifndef LINALGAD_LANES_OS_H
 #define LINALGAD_LANES_OS_H
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <time.h>
 
-/* Guards the slab pool and the BLAS pin; held for a few dozen instructions at a time. */
+/* Guards the slabs in the pool's module and the BLAS pin in the driver's; held for a few dozen instructions at a time. */
 static pthread_mutex_t lg_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 /* A forked child has none of its parent's OpenMP threads, yet the runtime's thread-local state in
@@ -53,8 +54,14 @@ static Py_ssize_t lg_fetch_add(Py_ssize_t *p, Py_ssize_t v) {
 static int lg_load(int *p) { return __atomic_load_n(p, __ATOMIC_RELAXED); }
 static void lg_store(int *p, int v) { __atomic_store_n(p, v, __ATOMIC_RELAXED); }
 
+/* Large memory in large pages where the system has them: it is cleared in few steps when it is first touched. */
 static void *lg_aligned(size_t bytes) {
+    const size_t page = 2 << 20;
     void *p = NULL;
-    return posix_memalign(&p, 64, bytes) ? NULL : p;
+    if (posix_memalign(&p, bytes < 2 * page ? 64 : page, bytes)) return NULL;
+#ifdef MADV_HUGEPAGE
+    if (bytes >= 2 * page) madvise(p, bytes / page * page, MADV_HUGEPAGE);
+#endif
+    return p;
 }
 #endif

@@ -8,6 +8,7 @@ from libc.string cimport memcpy
 cimport numpy as cnp
 from numpy cimport npy_intp, ndarray
 
+from ._pool cimport new_array
 from ._types cimport lapack_t, blas_int, complex128_t
 
 
@@ -293,7 +294,7 @@ cdef inline ndarray empty(ndarray a, int core, int ncore, Py_ssize_t d0, Py_ssiz
         dims[nb] = d0
     if ncore > 1:
         dims[nb + 1] = d1
-    return cnp.PyArray_EMPTY(nb + ncore, dims, typenum, 0)
+    return new_array(nb + ncore, dims, typenum)
 
 
 cdef inline int real_of(int typenum) noexcept nogil:
@@ -311,4 +312,4 @@ cdef inline ndarray new(tuple shape, int typenum):
     cdef int k, nd = len(shape)
     for k in range(nd):
         dims[k] = shape[k]
-    return cnp.PyArray_EMPTY(nd, dims, typenum, 0)
+    return new_array(nd, dims, typenum)

@@ -1,11 +1,11 @@
-"""Policy of lanes, BLAS threads and workspace; the mechanism is in _kernels/_lanes.pyx."""
+"""Policy of lanes, BLAS threads and memory; the mechanism is in _kernels/_lanes.pyx and _pool.pyx."""
 import contextlib
 import contextvars
 import math
 import os
 from pathlib import Path
 
-from .._kernels import _lanes
+from .._kernels import _lanes, _pool
 from ._blas import thread_control
 from ._results import WorkspaceInfo
 from ._tiers import OPS, REGION_NS, WIDE_EFFICIENCY
@@ -96,21 +96,21 @@ def lanes(n):
 
 
 def workspace_info():
-    """Return the state of the workspace pool.
+    """Return the state of the pool of workspaces and large results.
 
     Returns
     -------
     WorkspaceInfo
-        Bytes and slabs waiting in the pool, bytes in use by running calls, the limit on waiting bytes
-        (256 MiB, or the environment variable ``LINALGAD_WORKSPACE_LIMIT`` in bytes), and how many
-        requests the pool served (`hits`) or passed to the system (`misses`).
+        Bytes and slabs waiting in the pool, bytes in use by running calls, without those of results, the
+        limit on waiting bytes (256 MiB, or the environment variable ``LINALGAD_WORKSPACE_LIMIT`` in
+        bytes), and how many requests the pool served (`hits`) or passed to the system (`misses`).
     """
-    return WorkspaceInfo(**_lanes.pool_state())
+    return WorkspaceInfo(**_pool.state())
 
 
 def clear_workspace():
-    """Return the memory waiting in the workspace pool to the system."""
-    _lanes.clear_workspace()
+    """Return the memory waiting in the pool to the system."""
+    _pool.clear()
 
 
 def _configure():
@@ -122,7 +122,7 @@ def _configure():
     _lanes.set_default_lanes(default_lanes())
     limit = os.environ.get("LINALGAD_WORKSPACE_LIMIT", "")
     if limit.isdecimal():
-        _lanes.set_pool_limit(int(limit))
+        _pool.set_limit(int(limit))
 
 
 _configure()

@@ -9,6 +9,7 @@ import functools
 
 import numpy as np
 
+from .._kernels import _pool
 from .._kernels import _program as kernel
 from .._kernels._lanes import is_ready
 from ._dual import Symbol, level_of
@@ -97,7 +98,7 @@ class _Program:
 
     def __call__(self, arrays, batch):
         """What the function returns for these arrays; None if a matrix is singular."""
-        outputs = [np.empty((*batch, *core), self._dtype) for core in self._cores]
+        outputs = [_pool.empty((*batch, *core), self._dtype) for core in self._cores]
         done = kernel.run((*arrays, *outputs), len(batch), self._steps, self._values, self._constants,
                           self._temporary, self._bytes, self._scratch, self._order, self._work, None)
         return _filled(self._result, outputs) if done else None

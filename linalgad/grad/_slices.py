@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 
 import numpy as np
 
+from .._kernels import _pool
 from .._lib._lanes import get_lanes, lanes
 from ._dual import level_of
 from ._policy import Info
@@ -62,7 +63,7 @@ class _Work:
             grads, info = self._rule(call, _cut(self._cotangents, part), self._needs)
         with self._lock:
             if self.grads is None:
-                self.grads = tuple(None if g is None else np.empty((*self._batch, *g.shape[1:]), g.dtype)
+                self.grads = tuple(None if g is None else _pool.empty((*self._batch, *g.shape[1:]), g.dtype)
                                    for g in grads)
         for whole, g in zip(self.grads, grads, strict=True):
             if g is not None:
