@@ -193,19 +193,26 @@ template <> struct granule<float> {
 };
 
 // The last granule of a run that is no multiple of G overlaps the one before.
-template <class T, class S> LG_FN void interleave(pack<T> *dst, const S &from, ptrdiff_t count) {
+template <class T, class S> LG_FN void interleave_granule(pack<T> *dst, const S &from, ptrdiff_t f) {
     typedef granule<T> N;
     const int G = N::G;
     typename raw<T>::R x[G];
-    for (ptrdiff_t f = 0; f < count && count >= G; f += G) {
-        ask_for_next<0>(from, f, G);
-        if (f > count - G) f = count - G;
-        LG_UNROLL for (int i = 0; i < G; i++) x[i] = N::join(from, i, f);
-        N::turn(x);
-        LG_UNROLL for (int i = 0; i < G; i++) dst[f + i].r = x[i];
+    ask_for_next<0>(from, f, G);
+    LG_UNROLL for (int i = 0; i < G; i++) x[i] = N::join(from, i, f);
+    N::turn(x);
+    LG_UNROLL for (int i = 0; i < G; i++) dst[f + i].r = x[i];
+}
+template <class T, class S> LG_FN void interleave(pack<T> *dst, const S from, ptrdiff_t count) {
+    typedef granule<T> N;
+    const int G = N::G;
+    if (count >= G) {
+        ptrdiff_t f = 0;
+        for (; f <= count - G; f += G) interleave_granule(dst, from, f);
+        if (f < count) interleave_granule(dst, from, count - G);
+        return;
     }
-    if (count >= G) return;
 #if LG_BYTES == 64
+    typename raw<T>::R x[G];
     LG_UNROLL for (int i = 0; i < G; i++) x[i] = N::join_some(from, i, (int)count);
     N::turn(x);
     LG_UNROLL for (int i = 0; i < G - 1; i++) if (i < count) dst[i].r = x[i];
@@ -213,19 +220,26 @@ template <class T, class S> LG_FN void interleave(pack<T> *dst, const S &from, p
     for (ptrdiff_t f = 0; f < count; f++) LG_UNROLL for (int l = 0; l < pack<T>::W; l++) dst[f].r[l] = from(l)[f];
 #endif
 }
-template <class T, class S> LG_FN void deinterleave(const pack<T> *src, const S &to, ptrdiff_t count) {
+template <class T, class S> LG_FN void deinterleave_granule(const pack<T> *src, const S &to, ptrdiff_t f) {
     typedef granule<T> N;
     const int G = N::G;
     typename raw<T>::R x[G];
-    for (ptrdiff_t f = 0; f < count && count >= G; f += G) {
-        ask_for_next<1>(to, f, G);
-        if (f > count - G) f = count - G;
-        LG_UNROLL for (int i = 0; i < G; i++) x[i] = src[f + i].r;
-        N::turn(x);
-        LG_UNROLL for (int i = 0; i < G; i++) N::split(x[i], to, i, f);
+    ask_for_next<1>(to, f, G);
+    LG_UNROLL for (int i = 0; i < G; i++) x[i] = src[f + i].r;
+    N::turn(x);
+    LG_UNROLL for (int i = 0; i < G; i++) N::split(x[i], to, i, f);
+}
+template <class T, class S> LG_FN void deinterleave(const pack<T> *src, const S to, ptrdiff_t count) {
+    typedef granule<T> N;
+    const int G = N::G;
+    if (count >= G) {
+        ptrdiff_t f = 0;
+        for (; f <= count - G; f += G) deinterleave_granule(src, to, f);
+        if (f < count) deinterleave_granule(src, to, count - G);
+        return;
     }
-    if (count >= G) return;
 #if LG_BYTES == 64
+    typename raw<T>::R x[G];
     LG_UNROLL for (int i = 0; i < G; i++) x[i] = i < count ? src[i].r : src[0].r;
     N::turn(x);
     LG_UNROLL for (int i = 0; i < G; i++) N::split_some(x[i], to, i, (int)count);
@@ -340,9 +354,6 @@ LG_CALL void store(tile<V> t, const part &c, int v, ptrdiff_t m, ptrdiff_t n, V 
 template <class T> LG_FN typename bits<T>::I lane_of(const ipack<T> &x, int l) { return x.r[l]; }
 LG_FN long long lane_of(const long long &x, int) { return x; }
 LG_FN int lane_of(const int &x, int) { return x; }
-template <class T> LG_FN T lane_of(const pack<T> &x, int l) { return x.r[l]; }
-LG_FN double lane_of(const double &x, int) { return x; }
-LG_FN float lane_of(const float &x, int) { return x; }
 LG_FN void to_integers(double x, int *to) { *to = (int)x; }
 LG_FN void to_integers(float x, int *to) { *to = (int)x; }
 template <class T> LG_FN void to_integers(pack<T> x, int *to) {

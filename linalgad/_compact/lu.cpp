@@ -12,11 +12,11 @@ LG_FN ptrdiff_t larger(ptrdiff_t a, ptrdiff_t b) { return a > b ? a : b; }
 template <class P> LG_FN void put_integers(const part &c, int v, const P *x, int count, int *spare) {
     const int width = traits<P>::width;
     for (int k = 0; k < count; k++) to_integers(x[k], spare + k * width);
-    const lg_view &a = c.call->x[v];
+    const ptrdiff_t rs = c.call->x[v].rs;
     for (int l = 0; l < c.count; l++) {
         if (c.failed && !good(c, l)) continue;
-        char *p = place(c, v, l);
-        for (int k = 0; k < count; k++) *(int *)(p + k * a.rs) = spare[k * width + l];
+        char *to = place(c, v, l);
+        for (const int *from = spare + l, *end = from + count * width; from != end; from += width, to += rs) *(int *)to = *from;
     }
 }
 // The same for a whole pack without failures and without a list of places.
@@ -322,11 +322,7 @@ template <class V> struct slogdet_op {
     static void finish(const part &c, const scaled_number<V> &d) {
         P size;
         write_number(split(d, size), c, 1);
-        for (int l = 0; l < c.count; l++) {
-            typedef typename traits<V>::scalar T;
-            if (!good(c, l)) continue;
-            *(T *)place(c, 2, l) = log_modulus(lane_of(size, l), lane_of(d.e, l));
-        }
+        write_number(log_modulus(size, d.e), c, 2);
     }
 };
 

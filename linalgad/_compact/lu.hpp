@@ -2,9 +2,10 @@
 //
 // The matrices of a pack pivot differently: rows are exchanged through masks, all below the pivot being looked at, as one
 // of them is the place of some matrix's pivot row. Four columns are eliminated at a time, so that the exchanges and the
-// elimination of the columns right of them pass twice over the rows instead of eight times. A matrix alone exchanges
-// two rows. Gather instructions would pick a row in fewer steps, but are slow on processors with the
-// gather-data-sampling mitigation.
+// elimination of the columns right of them pass twice over the rows instead of eight times. Of the last rows (most_below)
+// the masks stay in registers, and one column at a time is quicker. The operations on a number and their order are the
+// same either way. A matrix alone exchanges two rows. Gather instructions would pick a row in fewer steps, but are slow
+// on processors with the gather-data-sampling mitigation.
 #ifndef LINALGAD_COMPACT_LU_HPP
 #define LINALGAD_COMPACT_LU_HPP
 
@@ -30,62 +31,69 @@ template <int NB, class V> LG_FN void exchange_two(tile<V> a, int k, int p) {
     }
 }
 
-// Step k of the search in column t of the panel a, m rows: brings the first row with an entry of size `most` to row k,
-// whose entries `row` gets. Returns its number: row numbers are small, so that real packs hold them exactly, and real
-// packs compare quickly in every instruction set.
-template <int KB, class V>
-LG_FN typename traits<V>::real pivot_to_top(tile<V> a, int m, int k, int t, typename traits<V>::real most, V (&row)[KB]) {
+// The first of the largest entries looked at, by number: row numbers are small, so that real packs hold them exactly, and
+// real packs compare quickly in every instruction set.
+template <class V> struct pivot_search {
     typedef typename traits<V>::real P;
-    typedef typename traits<V>::scalar T;
-    if constexpr (traits<V>::width == 1) {
-        int p = k;
-        while (p + 1 < m && !(pivot_size(a(p, t)) == most)) p++;
-        exchange_two<KB>(a, k, p);
-        LG_UNROLL for (int s = 0; s < KB; s++) row[s] = a(k, s);
-        return P(T(p));
+    P most, place;
+    LG_FN explicit pivot_search(P first) : most(0), place(first) {} // `first` unless one that is looked at is not zero
+    LG_FN pivot_search(V x, P first) : most(pivot_size(x)), place(first) {}
+    LG_FN void look(V x, P number) {
+        const P size = pivot_size(x);
+        place = select(size > most, number, place);
+        most = larger_(most, size);
     }
-    V top[KB];
-    LG_UNROLL for (int s = 0; s < KB; s++) row[s] = top[s] = a(k, s);
-    auto found = pivot_size(top[t]) == most;
-    P pivot = P(T(k));
-    for (int i = k + 1; i < m; i++) {
-        V x[KB];
-        LG_UNROLL for (int s = 0; s < KB; s++) x[s] = a(i, s);
-        const auto here = (pivot_size(x[t]) == most) & not_(found);
-        found = found | here;
-        pivot = select(here, P(T(i)), pivot);
-        LG_UNROLL for (int s = 0; s < KB; s++) {
-            row[s] = select(here, x[s], row[s]);
-            a(i, s) = select(here, top[s], x[s]);
-        }
-    }
-    LG_UNROLL for (int s = 0; s < KB; s++) a(k, s) = row[s];
-    return pivot;
+};
+// The pivot of step k, whose size is `most`, as a divisor. Below a zero pivot, which goes to info, everything is zero.
+template <class V> LG_FN divisor<V> pivot_divisor(V pivot, typename traits<V>::real most, int k, typename traits<V>::I &info) {
+    typedef typename traits<V>::I I;
+    const auto zero = most == typename traits<V>::real(0);
+    info = select(zero & (info == I(0)), I(k + 1), info);
+    return divisor<V>(select(zero, V(1), pivot));
 }
+
 // Columns [at, at + KB): their pivots to swap[at ..], multipliers and what is left of the rows in place.
 template <int KB, class V>
 LG_FN void lu_panel(tile<V> a, int m, int at, typename traits<V>::real *swap, typename traits<V>::I &info) {
     typedef typename traits<V>::real P;
-    typedef typename traits<V>::I I;
+    typedef typename traits<V>::scalar T;
+    const bool alone = traits<V>::width == 1;
     const tile<V> b = a.at(0, at);
-    P most = pivot_size(b(at, 0));
-    for (int i = at + 1; i < m; i++) most = larger_(most, pivot_size(b(i, 0)));
+    P number = P(T(at));
+    pivot_search<V> next(b(at, 0), number);
+    for (int i = at + 1; i < m; i++) {
+        number = number + P(1);
+        next.look(b(i, 0), number);
+    }
     LG_UNROLL for (int t = 0; t < KB; t++) {
         const int k = at + t;
-        V row[KB];
-        swap[k] = pivot_to_top(b, m, k, t, most, row);
-        const auto zero = most == P(0);
-        info = select(zero & (info == I(0)), I(k + 1), info);
-        const divisor<V> div(select(zero, V(1), row[t])); // below a zero pivot everything is zero
-        most = P(0);
-        for (int i = k + 1; i < m; i++) {
-            const V l = div(b(i, t));
-            b(i, t) = l;
-            LG_UNROLL for (int s = t + 1; s < KB; s++) {
-                const V x = fnma_(l, row[s], b(i, s));
-                b(i, s) = x;
-                if (s == t + 1) most = larger_(most, pivot_size(x));
+        const pivot_search<V> found = next;
+        swap[k] = found.place;
+        V above[KB], row[KB];
+        if constexpr (alone) exchange_two<KB>(b, k, (int)found.place);
+        LG_UNROLL for (int s = 0; s < KB; s++) row[s] = above[s] = b(k, s);
+        if constexpr (!alone) {
+            number = P(T(k + 1));
+            for (int i = k + 1; i < m; i++, number = number + P(1)) {
+                const auto here = found.place == number;
+                LG_UNROLL for (int s = 0; s < KB; s++) row[s] = select(here, b(i, s), row[s]);
             }
+            LG_UNROLL for (int s = 0; s < KB; s++) b(k, s) = row[s];
+        }
+        const divisor<V> div = pivot_divisor(row[t], found.most, k, info);
+        number = P(T(k + 1));
+        next = pivot_search<V>(number);
+        for (int i = k + 1; i < m; i++, number = number + P(1)) {
+            V x[KB];
+            LG_UNROLL for (int s = 0; s < KB; s++) x[s] = b(i, s);
+            if constexpr (!alone) {
+                const auto here = found.place == number;
+                LG_UNROLL for (int s = 0; s < KB; s++) x[s] = select(here, above[s], x[s]);
+            }
+            x[t] = div(x[t]);
+            LG_UNROLL for (int s = t + 1; s < KB; s++) x[s] = fnma_(x[t], row[s], x[s]);
+            LG_UNROLL for (int s = alone ? t : 0; s < KB; s++) b(i, s) = x[s];
+            if (t + 1 < KB) next.look(x[t + 1 < KB ? t + 1 : t], number);
         }
     }
 }
@@ -107,11 +115,12 @@ LG_FN void exchange_rows(V (&u)[KB][NB], tile<V> a, int m, int at, int j, const 
         const auto here = to[t] == P(T(at + s));
         LG_UNROLL for (int c = 0; c < NB; c++) exchange(here, u[t][c], u[s][c]);
     }
-    for (int i = at + KB; i < m; i++) {
+    P number = P(T(at + KB));
+    for (int i = at + KB; i < m; i++, number = number + P(1)) {
         V x[NB];
         LG_UNROLL for (int c = 0; c < NB; c++) x[c] = b(i, c);
         LG_UNROLL for (int t = 0; t < KB; t++) {
-            const auto here = to[t] == P(T(i));
+            const auto here = to[t] == number;
             LG_UNROLL for (int c = 0; c < NB; c++) exchange(here, u[t][c], x[c]);
         }
         LG_UNROLL for (int c = 0; c < NB; c++) b(i, c) = x[c];
@@ -161,20 +170,75 @@ LG_FN void lu_columns(tile<V> a, int m, int n, int at, typename traits<V>::real 
     for (; j < at; j++) lu_left<KB, 1>(a, m, at, j, swap);
 }
 
+// Step t, the one of number (t, t) at p, below which R rows are left: column t, then those right of it and, if `whole`,
+// left of it. Numbers of a column are rs apart, those of a row cs.
+template <int R, class V>
+LG_FN void lu_step(V *p, ptrdiff_t rs, ptrdiff_t cs, int n, int t, typename traits<V>::real *swap,
+                   typename traits<V>::I &info, bool whole) {
+    typedef typename traits<V>::real P;
+    typedef typename traits<V>::scalar T;
+    pivot_search<V> found(p[0], P(0));
+    LG_UNROLL for (int r = 1; r <= R; r++) found.look(p[r * rs], P(T(r)));
+    swap[t] = found.place + P(T(t));
+    typename traits<V>::M here[R + 1];
+    LG_UNROLL for (int r = 1; r <= R; r++) here[r] = found.place == P(T(r));
+    // the pivot row's number of the column at q goes to the top, and what was there to `above`
+    const auto bring_up = [&](V *q, V &above) {
+        V u = above = q[0];
+        LG_UNROLL for (int r = 1; r <= R; r++) u = select(here[r], q[r * rs], u);
+        return q[0] = u;
+    };
+    V above;
+    const V pivot = bring_up(p, above);
+    const divisor<V> div = pivot_divisor(pivot, found.most, t, info);
+    V l[R + 1];
+    LG_UNROLL for (int r = 1; r <= R; r++) l[r] = select(here[r], above, p[r * rs]);
+    if (div.any_odd)
+        LG_UNROLL for (int r = 1; r <= R; r++) l[r] = div(l[r]);
+    else
+        LG_UNROLL for (int r = 1; r <= R; r++) l[r] = l[r] * div.r;
+    LG_UNROLL for (int r = 1; r <= R; r++) p[r * rs] = l[r];
+    V *q = p;
+    for (int s = t + 1; s < n; s++) {
+        q += cs;
+        const V u = bring_up(q, above);
+        LG_UNROLL for (int r = 1; r <= R; r++) q[r * rs] = fnma_(l[r], u, select(here[r], above, q[r * rs]));
+    }
+    q = p;
+    if (whole) for (int s = 0; s < t; s++) {
+        q -= cs;
+        bring_up(q, above);
+        LG_UNROLL for (int r = 1; r <= R; r++) q[r * rs] = select(here[r], above, q[r * rs]);
+    }
+}
+// Rows below the pivot row of which lu_step() keeps the masks: AVX-512 has seven registers for masks.
+constexpr int most_below = 7;
+template <int R, class V>
+LG_CALL void lu_step(tile<V> a, int n, int t, typename traits<V>::real *swap, typename traits<V>::I &info, bool whole) {
+    lu_step<R>(&a(t, t), (ptrdiff_t)a.rs, (ptrdiff_t)a.cs, n, t, swap, info, whole);
+}
+template <int R, class V>
+LG_FN void lu_last_steps(tile<V> a, int m, int n, int t, typename traits<V>::real *swap, typename traits<V>::I &info, bool whole) {
+    if (m - 1 - t == R && t < n) lu_step<R>(a, n, t++, swap, info, whole);
+    if constexpr (R > 0) lu_last_steps<R - 1>(a, m, n, t, swap, info, whole);
+}
+
 // Factors the m x n tile a in place, as LAPACK does: L below the diagonal, U above, in swap (min(m, n)) the row that was
 // exchanged with each, counted from 0. Unless `whole`, what is below the diagonal is not put in order and of no use.
 // Returns LAPACK's info: the first zero pivot, from 1.
 template <class V>
 LG_CALL typename traits<V>::I lu(tile<V> a, int m, int n, typename traits<V>::real *swap, bool whole = true) {
     const int kb = fold<V>::value, nb = side<V>::value < kb ? side<V>::value : kb, mn = m < n ? m : n;
+    const int few = traits<V>::width > 1 ? most_below + 1 : 0; // rows left to steps
     typename traits<V>::I info(0);
     int at = 0;
-    for (; at + kb <= mn; at += kb) lu_columns<kb, nb>(a, m, n, at, swap, info, whole);
-    if (kb > 2 && at + 2 <= mn) {
+    for (; at + kb <= mn && m - at > few; at += kb) lu_columns<kb, nb>(a, m, n, at, swap, info, whole);
+    if (kb > 2 && at + 2 <= mn && m - at > few) {
         lu_columns<2, 1>(a, m, n, at, swap, info, whole);
         at += 2;
     }
-    for (; at < mn; at++) lu_columns<1, 1>(a, m, n, at, swap, info, whole);
+    for (; at < mn && m - at > few; at++) lu_columns<1, 1>(a, m, n, at, swap, info, whole);
+    if constexpr (traits<V>::width > 1) lu_last_steps<most_below>(a, m, n, at, swap, info, whole);
     return info;
 }
 
@@ -279,12 +343,21 @@ template <class V> LG_FN V split(const scaled_number<V> &d, typename traits<V>::
     size = sqrt_(add_abs2(d.m, P(0)));
     return select(size == P(0), V(0), scale_(d.m, P(1) / size));
 }
-#ifndef LG_CUDA
-// log(size 2^e), in double for float too: one number for each matrix
-template <class T, class I> LG_FN T log_modulus(T size, I e) {
-    return (T)(__builtin_log((double)size) + (double)e * 0.69314718055994530942);
+// log(size 2^e), the size being between 1 and 3, zero or not finite. With size = 2 m or m, m between sqrt(1/2) and sqrt(2),
+// and s = (m - 1) / (m + 1): log m = 2 artanh s = 2 s (1 + s^2 / 3 + s^4 / 5 + ...), where 2 s = (m - 1) (1 - s).
+template <class P> LG_FN P log_modulus(P size, typename traits<P>::I e) {
+    typedef typename traits<P>::I I;
+    typedef typename traits<P>::scalar T;
+    typedef bits<T> B;
+    const auto large = size > P(T(1.4142135623730951));
+    const P f = select(large, size * P(T(0.5)), size) - P(1), s = f / (f + P(2)), z = s * s;
+    P series = P(0);
+    LG_UNROLL for (int k = B::log_terms; k > 0; k--) series = fma_(series, z, P(T(2) / T(2 * k + 1)));
+    const P power = to_real(size, select(large, e + I(1), e));
+    const P y = power * P(B::log2_high) - ((s * (f - z * series) - power * P(B::log2_low)) - f);
+    const P inf = P(T(__builtin_inff()));
+    return select(size == P(0), -inf, select(size < inf, y, size));
 }
-#endif
 
 // 1 where an entry is so large or small that products within the elimination may leave the range although the
 // determinant does not, or is not finite; the LAPACK lane scales rows and columns. Zeros are fine, but few.

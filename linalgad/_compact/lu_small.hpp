@@ -22,13 +22,9 @@ template <int N, class V> struct small_lu {
         typedef bits<T> B;
         M fine = P(0) == P(0);
         LG_UNROLL for (int t = 0; t < N; t++) {
-            P most = pivot_size(x[t][t]);
-            swap[t] = P(T(t));
-            LG_UNROLL for (int i = t + 1; i < N; i++) {
-                const P size = pivot_size(x[i][t]);
-                swap[t] = select(size > most, P(T(i)), swap[t]);
-                most = larger_(most, size);
-            }
+            pivot_search<V> found(x[t][t], P(T(t)));
+            LG_UNROLL for (int i = t + 1; i < N; i++) found.look(x[i][t], P(T(i)));
+            swap[t] = found.place;
             LG_UNROLL for (int i = t + 1; i < N; i++) {
                 to[t][i] = swap[t] == P(T(i));
                 LG_UNROLL for (int s = whole ? 0 : t; s < N; s++) exchange(to[t][i], x[t][s], x[i][s]);

@@ -50,6 +50,8 @@ template <> struct bits<double> {
     static constexpr double entry_tiny = 0x1p-240, entry_huge = 0x1p240; // an elimination stays in range
     static constexpr double plain_tiny = 0x1p-800, plain_huge = 0x1p800; // and so do products with its pivots
     static constexpr double cube_tiny = 0x1p-600; // of the cube of what has entered: nothing lost by underflow shows
+    static constexpr double log2_high = 0x1.62e42feep-1, log2_low = 0x1.a39ef35793c76p-33; // log 2; the first has 32 bits
+    static const int log_terms = 10; // of the series of artanh that count beside 1
 };
 template <> struct bits<float> {
     typedef int I;
@@ -60,6 +62,8 @@ template <> struct bits<float> {
     static constexpr float entry_tiny = 0x1p-30f, entry_huge = 0x1p30f;
     static constexpr float plain_tiny = 0x1p-90f, plain_huge = 0x1p90f;
     static constexpr float cube_tiny = 0x1p-80f;
+    static constexpr float log2_high = 0x1.62cp-1f, log2_low = 0x1.217f7ep-12f;
+    static const int log_terms = 4;
 };
 
 // ---- V = a plain number ----------------------------------------------------------------------------------------------
@@ -155,6 +159,12 @@ template <class V> LG_FN typename traits<V>::I exponent(V s) {
     typedef typename traits<V>::I I;
     typedef bits<typename traits<V>::scalar> B;
     return ((as_bits(s) & I(B::exp)) >> B::mant) - I(B::bias);
+}
+// e as a real number like x, exactly where it has two bits less than those do
+template <class V> LG_FN V to_real(V x, typename traits<V>::I e) {
+    typedef bits<typename traits<V>::scalar> B;
+    x = V((typename traits<V>::scalar)(3ll << (B::mant - 1)));
+    return from_bits(x, as_bits(x) + e) - x;
 }
 // x 2^e for 1 <= |x| < 2 and any e: rounded once
 template <class V> LG_FN V times_power(V x, typename traits<V>::I e) {

@@ -1,4 +1,5 @@
 """The compact kernels against LAPACK-style ratios, each other, and themselves on other packs."""
+import mpmath
 import numpy as np
 import pytest
 from _matrices import matrix, normal
@@ -140,6 +141,28 @@ def test_determinants_leave_the_range_only_if_they_must(gap, dtype, tier):
     sign, logabs = la.slogdet(a)
     assert (sign == 1).all()
     assert np.abs(logabs - gap * np.log(16)).max() <= rounding(dtype, 4)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 6, 9])
+def test_logarithms(n, dtype, tier, rng):
+    """Of determinants that are exact, near one too, where the logarithm vanishes."""
+    info = np.finfo(dtype)
+    k = np.arange(2, info.nmant)
+    d = np.concatenate([(1 + rng.random(99)) * 2.0 ** rng.integers(info.minexp + 2, info.maxexp - 2, 99),
+                        1 + 2.0 ** -k, 1 - 2.0 ** -k, [1, 2, 0.5]]).astype(info.dtype)
+    a = np.tile(np.eye(n, dtype=dtype), (len(d), 1, 1))
+    a[:, 0, 0] = d
+    true = np.array([float(mpmath.log(float(x))) for x in d])
+    assert (np.abs(la.slogdet(a).logabsdet - true) <= 1.5 * info.eps * np.abs(true)).all()
+
+
+@pytest.mark.parametrize("n", ORDERS)
+def test_first_of_equal_pivots(n, dtype, each_tier, rng):
+    """As LAPACK takes it: of +-1 the first four steps are exact, and nearly all pivots have equals."""
+    a = rng.choice([-1, 1], (WIDTH + 3, n, n)).astype(dtype)
+    *found, of_lapack = [la.lu_factor(a)[1][:, :4] for _ in each_tier(WITH_LAPACK)]
+    for piv in found:
+        assert (piv == of_lapack).all()
 
 
 def test_bad_pivots_are_reported(tier):
