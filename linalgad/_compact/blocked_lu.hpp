@@ -51,7 +51,7 @@ template <class V> LG_FN int largest(const rows<V> &p, int t, int m) {
     P size(-1), place((T)t);
     for (int v = t / W; v * W < m; v++) {
         P s = abs1_(p.row(t)[v]);
-        s = select(s == s, s, P((T)__builtin_inff()));
+        s = select(s == s, s, infinity<P>());
         const P index = counted<P>(v * W);
         const auto better = (s > size) & (index >= P((T)t)) & (index < P((T)m));
         size = select(better, s, size);

@@ -355,8 +355,7 @@ template <class P> LG_FN P log_modulus(P size, typename traits<P>::I e) {
     LG_UNROLL for (int k = B::log_terms; k > 0; k--) series = fma_(series, z, P(T(2) / T(2 * k + 1)));
     const P power = to_real(size, select(large, e + I(1), e));
     const P y = power * P(B::log2_high) - ((s * (f - z * series) - power * P(B::log2_low)) - f);
-    const P inf = P(T(__builtin_inff()));
-    return select(size == P(0), -inf, select(size < inf, y, size));
+    return select(size == P(0), -infinity<P>(), select(size < infinity<P>(), y, size));
 }
 
 // 1 where an entry is so large or small that products within the elimination may leave the range although the

@@ -129,10 +129,11 @@ template <class V> LG_FN V max_(V a, V b) { return select(b > a, b, a); }
 // the larger and the smaller of two that are not NaN, and infinity for NaN; instructions of their own where packs have them
 template <class V> LG_FN V larger_(V a, V b) { return select(b > a, b, a); }
 template <class V> LG_FN V smaller_(V a, V b) { return select(b < a, b, a); }
-template <class V> LG_FN V nan_to_inf(V a) {
-    const V inf(__builtin_inff());
-    return select(a < inf, a, inf);
+// infinity by its bits: not every compiler for GPUs has the builtin
+template <class V> LG_FN V infinity() {
+    return from_bits(V(0), typename traits<V>::I(bits<typename traits<V>::scalar>::exp));
 }
+template <class V> LG_FN V nan_to_inf(V a) { return select(a < infinity<V>(), a, infinity<V>()); }
 // |x| with the sign of y
 LG_FN double copysign_(double x, double y) {
     typedef bits<double> B;

@@ -166,10 +166,10 @@ LG_FN pack<float> larger_(pack<float> a, pack<float> b) { return pack<float>::of
 LG_FN pack<double> smaller_(pack<double> a, pack<double> b) { return pack<double>::of(LG_X86(min, pd)(a.r, b.r)); }
 LG_FN pack<float> smaller_(pack<float> a, pack<float> b) { return pack<float>::of(LG_X86(min, ps)(a.r, b.r)); }
 LG_FN pack<double> nan_to_inf(pack<double> a) {
-    return pack<double>::of(LG_X86(min, pd)(a.r, pack<double>(__builtin_inf()).r));
+    return pack<double>::of(LG_X86(min, pd)(a.r, infinity<pack<double>>().r));
 }
 LG_FN pack<float> nan_to_inf(pack<float> a) {
-    return pack<float>::of(LG_X86(min, ps)(a.r, pack<float>(__builtin_inff()).r));
+    return pack<float>::of(LG_X86(min, ps)(a.r, infinity<pack<float>>().r));
 }
 #undef LG_X86
 #endif

@@ -191,7 +191,7 @@ template <class P> struct basis {
             if ((n + r - 1) / r * r < (n + best - 1) / best * best) best = r;
         return best;
     }
-    static ptrdiff_t elements(ptrdiff_t n) { return n * (n + 3); }
+    LG_FN static ptrdiff_t elements(ptrdiff_t n) { return n * (n + 3); }
     LG_FN int rows() const { return (n + side - 1) / side * side; }
     LG_FN P *block(int r) const { return z + (ptrdiff_t)r * n; } // r a multiple of side
     LG_FN P *row(int r) const { return block(r - r % side) + r % side; } // its columns are `side` apart

@@ -2,9 +2,11 @@
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from compact import _nvrtc
 
 COMPACT = Path(__file__).resolve().parents[2] / "linalgad" / "_compact"
 # those that treat one matrix with SIMD along its rows, or feed SIMD kernels, are no code for a CUDA thread
@@ -19,8 +21,11 @@ COMPILERS = {
     "aarch64": ["aarch64-linux-gnu-g++", *SIMD],
     "nvcc": [shutil.which("nvcc") or f"{os.environ.get('CUDA_HOME', '/usr/local/cuda')}/bin/nvcc", "-std=c++17",
              "-arch=sm_80", "-cubin", "-o", "/dev/null", "-x", "cu"],
+    "nvrtc": [sys.executable, _nvrtc.__file__],
 }
-FOUND = [name for name, command in COMPILERS.items() if shutil.which(command[0])]
+CUDA = ("nvcc", "nvrtc")
+FOUND = [name for name, command in COMPILERS.items()
+         if (_nvrtc.library() if name == "nvrtc" else shutil.which(command[0]))]
 # ptrdiff_t is built into the CUDA compilers, and comes with layout.hpp on the CPU
 SOURCE = """
 #ifndef __CUDACC__
@@ -40,7 +45,8 @@ BODIES = {
     "triangular.hpp": "lg::solve_lower<true>(a, n, b, n); lg::solve_upper<false>(a, n, b, n); "
                       "lg::conjugate(b, n, n); r[0] = (int)lg::first_zero(a, n);",
     "lu.hpp": "r[0] = (int)lg::lu(a, n, n, p); lg::invert_lower(a.t(), n, c); lg::restore_rows(c, n, n, p); "
-              "y[0] = lg::lu_determinant([a](int i) { return a(i, i); }, n, p).m;",
+              "y[0] = lg::lu_determinant([a](int i) { return a(i, i); }, n, p).m; "
+              "p[0] = lg::log_modulus(p[1], (lg::traits<P>::I)n);",
     "lu_small.hpp": "lg::small_lu<3, V> f; V z[3][2]; lg::load_block(f.x, a); lg::transpose(f.x); "
                     "r[0] = f.factor<true>() + f.factor<false>(); f.inverse(f.x); f.solve(z); lg::store_block(z, b);",
     "det_small.hpp": "V d2[2][2], d3[3][3]; lg::load_block(d2, a); lg::load_block(d3, b); "
@@ -86,7 +92,7 @@ def test_header_compiles(compiler, header, tmp_path):
     assert done.returncode == 0, done.stderr[:2000]
 
 
-@pytest.mark.parametrize("compiler", [name for name in FOUND if name != "nvcc"])
+@pytest.mark.parametrize("compiler", [name for name in FOUND if name not in CUDA])
 def test_blocked_kernels_compile(compiler, tmp_path):
     source = tmp_path / "kernel.cpp"
     source.write_text('#include "blocked_lu.hpp"\n#include "blocked_cholesky.hpp"\nusing namespace lg;\n' + "\n".join(
