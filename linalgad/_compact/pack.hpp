@@ -17,7 +17,11 @@
 #define LG_CALL __device__
 #define LG_UNROLL _Pragma("unroll")
 #else
+#if defined(LG_SANITIZED)
+#define LG_FN inline
+#else
 #define LG_FN inline __attribute__((always_inline))
+#endif
 #define LG_CALL __attribute__((noinline)) // large enough to be called rather than copied
 #if defined(__clang__)
 #define LG_UNROLL _Pragma("unroll")
