@@ -220,10 +220,12 @@ cdef int lu_solve_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcept nog
     cdef lapack_t *a = ws
     cdef char *piv = at(&op.piv, i)
     cdef blas_int ld = max(n, 1)
+    cdef int row
     for j in range(n):
-        ipiv[j] = (<int *>(piv + j * op.piv.rs))[0] + 1
-        if not j < ipiv[j] <= n:
+        row = (<int *>(piv + j * op.piv.rs))[0]
+        if not j <= row < n:
             return BAD_PIVOT
+        ipiv[j] = row + 1
     # The factors must be read by columns; only then do they serve in place.
     if op.a.rs == <cnp.npy_intp>item and leads(op.a.cs, n, item):
         a = <lapack_t *>at(&op.a, i)
