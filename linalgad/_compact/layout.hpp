@@ -118,6 +118,8 @@ template <> struct granule<double> {
         _mm_storeu_pd(p(i) + f, _mm256_castpd256_pd128(x));
         _mm_storeu_pd(p(i + 2) + f, _mm256_extractf128_pd(x, 1));
     }
+    template <class S> LG_FN static R join_some(const S &p, int i, int) { return R{p(i)[0], 0, p(i + 2)[0], 0}; }
+    template <class S> LG_FN static void split_some(R x, const S &p, int i, int) { p(i)[0] = x[0], p(i + 2)[0] = x[2]; }
     LG_FN static void turn(R *x) {
         R a = _mm256_unpacklo_pd(x[0], x[1]), b = _mm256_unpackhi_pd(x[0], x[1]);
         x[0] = a, x[1] = b;
@@ -125,6 +127,8 @@ template <> struct granule<double> {
 #else
     template <class S> LG_FN static R join(const S &p, int i, ptrdiff_t f) { return *(const H *)(p(i) + f); }
     template <class S> LG_FN static void split(R x, const S &p, int i, ptrdiff_t f) { *(H *)(p(i) + f) = x; }
+    template <class S> LG_FN static R join_some(const S &p, int i, int) { return R{p(i)[0], 0}; }
+    template <class S> LG_FN static void split_some(R x, const S &p, int i, int) { p(i)[0] = x[0]; }
     LG_FN static void turn(R *x) {
         R a = {x[0][0], x[1][0]}, b = {x[0][1], x[1][1]};
         x[0] = a, x[1] = b;
@@ -135,6 +139,14 @@ template <> struct granule<float> {
     static const int G = 4;
     typedef raw<float>::R R;
     typedef float H __attribute__((vector_size(16), aligned(4), may_alias));
+#if LG_BYTES < 64
+    LG_FN static H some(const float *p, int few) { return H{p[0], few > 1 ? p[1] : 0, few > 2 ? p[2] : 0, 0}; }
+    LG_FN static void put_some(H x, float *p, int few) {
+        p[0] = x[0];
+        if (few > 1) p[1] = x[1];
+        if (few > 2) p[2] = x[2];
+    }
+#endif
 #if LG_BYTES == 64
     LG_FN static R four(__m128 a, __m128 b, __m128 c, __m128 d) {
         R x = _mm512_insertf32x4(_mm512_castps128_ps512(a), b, 1);
@@ -174,6 +186,13 @@ template <> struct granule<float> {
         _mm_storeu_ps(p(i) + f, _mm256_castps256_ps128(x));
         _mm_storeu_ps(p(i + 4) + f, _mm256_extractf128_ps(x, 1));
     }
+    template <class S> LG_FN static R join_some(const S &p, int i, int few) {
+        return _mm256_insertf128_ps(_mm256_castps128_ps256((__m128)some(p(i), few)), (__m128)some(p(i + 4), few), 1);
+    }
+    template <class S> LG_FN static void split_some(R x, const S &p, int i, int few) {
+        put_some((H)_mm256_castps256_ps128(x), p(i), few);
+        put_some((H)_mm256_extractf128_ps(x, 1), p(i + 4), few);
+    }
     LG_FN static R low(R a, R b) { return _mm256_unpacklo_ps(a, b); }
     LG_FN static R high(R a, R b) { return _mm256_unpackhi_ps(a, b); }
     LG_FN static R low2(R a, R b) { return (R)_mm256_unpacklo_pd((__m256d)a, (__m256d)b); }
@@ -181,6 +200,8 @@ template <> struct granule<float> {
 #else
     template <class S> LG_FN static R join(const S &p, int i, ptrdiff_t f) { return *(const H *)(p(i) + f); }
     template <class S> LG_FN static void split(R x, const S &p, int i, ptrdiff_t f) { *(H *)(p(i) + f) = x; }
+    template <class S> LG_FN static R join_some(const S &p, int i, int few) { return some(p(i), few); }
+    template <class S> LG_FN static void split_some(R x, const S &p, int i, int few) { put_some(x, p(i), few); }
     LG_FN static R low(R a, R b) { return R{a[0], b[0], a[1], b[1]}; }
     LG_FN static R high(R a, R b) { return R{a[2], b[2], a[3], b[3]}; }
     LG_FN static R low2(R a, R b) { return R{a[0], a[1], b[0], b[1]}; }
@@ -211,14 +232,10 @@ template <class T, class S> LG_FN void interleave(pack<T> *dst, const S from, pt
         if (f < count) interleave_granule(dst, from, count - G);
         return;
     }
-#if LG_BYTES == 64
     typename raw<T>::R x[G];
     LG_UNROLL for (int i = 0; i < G; i++) x[i] = N::join_some(from, i, (int)count);
     N::turn(x);
     LG_UNROLL for (int i = 0; i < G - 1; i++) if (i < count) dst[i].r = x[i];
-#else
-    for (ptrdiff_t f = 0; f < count; f++) LG_UNROLL for (int l = 0; l < pack<T>::W; l++) dst[f].r[l] = from(l)[f];
-#endif
 }
 template <class T, class S> LG_FN void deinterleave_granule(const pack<T> *src, const S &to, ptrdiff_t f) {
     typedef granule<T> N;
@@ -238,14 +255,10 @@ template <class T, class S> LG_FN void deinterleave(const pack<T> *src, const S 
         if (f < count) deinterleave_granule(src, to, count - G);
         return;
     }
-#if LG_BYTES == 64
     typename raw<T>::R x[G];
     LG_UNROLL for (int i = 0; i < G; i++) x[i] = i < count ? src[i].r : src[0].r;
     N::turn(x);
     LG_UNROLL for (int i = 0; i < G; i++) N::split_some(x[i], to, i, (int)count);
-#else
-    for (ptrdiff_t f = 0; f < count; f++) LG_UNROLL for (int l = 0; l < pack<T>::W; l++) to(l)[f] = src[f].r[l];
-#endif
 }
 template <class T, class S> LG_FN void interleave(T *dst, const S &from, ptrdiff_t count) {
     const T *src = from(0);

@@ -8,25 +8,48 @@ namespace {
 
 LG_FN ptrdiff_t larger(ptrdiff_t a, ptrdiff_t b) { return a > b ? a : b; }
 
+// Whole numbers x as 32-bit integers in the place of real numbers, which layout.hpp moves: one in each float, two in
+// each double. Returns how many real numbers that makes.
+template <class T> LG_FN int pack_integers(const pack<T> *x, int count, pack<T> *y) {
+    if constexpr (sizeof(T) == 4) {
+        for (int k = 0; k < count; k++) y[k] = from_bits(x[k], to_whole(x[k]));
+        return count;
+    } else {
+        for (int k = 0; k < count / 2; k++) y[k] = from_bits(x[k], to_whole(x[2 * k]) | to_whole(x[2 * k + 1]) << 32);
+        return count / 2;
+    }
+}
+// Whether matrices of a whole pack have their `count` integers without gaps, and pack_integers() holds all of them.
+template <class T> LG_FN bool integers_pack(const part &c, int v, int count) {
+    const lg_view &a = c.call->x[v];
+    return c.count == pack<T>::W && !c.failed && !a.list && a.rs == sizeof(int) && a.step % sizeof(T) == 0 &&
+           (ptrdiff_t)a.base % sizeof(T) == 0 && count * sizeof(int) % sizeof(T) == 0;
+}
 // Writes count numbers for each matrix as integers. `spare` is workspace for as many.
-template <class P> LG_FN void put_integers(const part &c, int v, const P *x, int count, int *spare) {
+template <class P> LG_FN void put_integers(const part &c, int v, const P *x, int count, P *spare) {
+    typedef typename traits<P>::scalar T;
+    const lg_view &a = c.call->x[v];
+    if constexpr (traits<P>::width > 1)
+        if (integers_pack<T>(c, v, count))
+            return deinterleave(spare, spaced<T>{(T *)place(c, v, 0), a.step}, pack_integers(x, count, spare));
     const int width = traits<P>::width;
-    for (int k = 0; k < count; k++) to_integers(x[k], spare + k * width);
-    const ptrdiff_t rs = c.call->x[v].rs;
+    int *const list = (int *)spare;
+    for (int k = 0; k < count; k++) to_integers(x[k], list + k * width);
     for (int l = 0; l < c.count; l++) {
         if (c.failed && !good(c, l)) continue;
         char *to = place(c, v, l);
-        for (const int *from = spare + l, *end = from + count * width; from != end; from += width, to += rs) *(int *)to = *from;
+        for (int k = 0; k < count; k++, to += a.rs) *(int *)to = list[k * width + l];
     }
 }
-// The same for a whole pack without failures and without a list of places.
-template <int N, class P> LG_FN void put_all_integers(const part &c, int v, const P (&x)[N]) {
-    const lg_view &a = c.call->x[v];
-    const int width = traits<P>::width;
-    int list[N * width];
-    LG_UNROLL for (int k = 0; k < N; k++) to_integers(x[k], list + k * width);
-    char *p = place(c, v, 0);
-    for (int l = 0; l < width; l++, p += a.step) LG_UNROLL for (int k = 0; k < N; k++) *(int *)(p + k * a.rs) = list[k * width + l];
+// The same for a number that the compiler knows.
+template <int N, class T> LG_FN void put_integers(const part &c, int v, const pack<T> (&x)[N]) {
+    pack<T> y[N];
+    if (integers_pack<T>(c, v, N) && c.call->x[v].step == N * sizeof(int)) {
+        constexpr int numbers = N * sizeof(int) / sizeof(T) > 0 ? N * sizeof(int) / sizeof(T) : 1;
+        pack_integers(x, N, y);
+        return put((const pack<T>(&)[numbers])y, adjoining<T>{(T *)place(c, v, 0), numbers});
+    }
+    put_integers(c, v, x, N, y);
 }
 // Lists [m][W] that say where row i of a matrix went, and which row came to place k.
 struct row_lists {
@@ -49,12 +72,12 @@ template <class V> struct lu_factor_op {
     static ptrdiff_t elements(ptrdiff_t m, ptrdiff_t n, ptrdiff_t, int) { return 2 * m * n + m; }
     template <int N> LG_CALL static bool direct(const part &c) {
         small_lu<N, V> f;
-        if (!lies_directly<V>(c, 0, N, N) || !lies_directly<V>(c, 1, N, N) || c.call->x[2].list) return false;
+        if (!lies_directly<V>(c, 0, N, N) || !lies_directly<V>(c, 1, N, N)) return false;
         take_matrix(f.x, c, 0);
         if (!f.template factor<true>()) return false;
         store_info(typename traits<V>::I(0), c);
         put_matrix(f.x, c, 1);
-        put_all_integers(c, 2, f.swap);
+        put_integers(c, 2, f.swap);
         return true;
     }
     static void run(const part &c) {
@@ -66,7 +89,7 @@ template <class V> struct lu_factor_op {
         const tile<V> a = load(pa, c, 0, m, n, spare);
         store_info(lu(a, m, n, swap), c);
         store(a, c, 1, m, n, spare);
-        put_integers(c, 2, swap, mn, (int *)spare);
+        put_integers(c, 2, swap, mn, (P *)spare);
     }
 };
 

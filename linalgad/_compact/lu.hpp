@@ -338,10 +338,13 @@ template <class F, class P> LG_FN auto lu_determinant(const F &pivot, int n, con
     return scaled_number<V>{select(plain, d.m, e.m), select(plain, d.e, e.e)};
 }
 // The sign and the modulus of m; the sign of zero is zero.
-template <class V> LG_FN V split(const scaled_number<V> &d, typename traits<V>::real &size) {
-    typedef typename traits<V>::real P;
+template <class P> LG_FN P split(const scaled_number<P> &d, P &size) {
+    size = abs_(d.m);
+    return select(size > P(0), copysign_(P(1), d.m), size); // NaN stays
+}
+template <class P> LG_FN cx<P> split(const scaled_number<cx<P>> &d, P &size) {
     size = sqrt_(add_abs2(d.m, P(0)));
-    return select(size == P(0), V(0), scale_(d.m, P(1) / size));
+    return select(size == P(0), cx<P>(0), scale_(d.m, P(1) / size));
 }
 // log(size 2^e), the size being between 1 and 3, zero or not finite. With size = 2 m or m, m between sqrt(1/2) and sqrt(2),
 // and s = (m - 1) / (m + 1): log m = 2 artanh s = 2 s (1 + s^2 / 3 + s^4 / 5 + ...), where 2 s = (m - 1) (1 - s).

@@ -171,6 +171,11 @@ template <class V> LG_FN V to_real(V x, typename traits<V>::I e) {
     x = V((typename traits<V>::scalar)(3ll << (B::mant - 1)));
     return from_bits(x, as_bits(x) + e) - x;
 }
+// and back, for a whole number x
+template <class V> LG_FN typename traits<V>::I to_whole(V x) {
+    const V zero = V((typename traits<V>::scalar)(3ll << (bits<typename traits<V>::scalar>::mant - 1)));
+    return as_bits(x + zero) - as_bits(zero);
+}
 // x 2^e for 1 <= |x| < 2 and any e: rounded once
 template <class V> LG_FN V times_power(V x, typename traits<V>::I e) {
     typedef typename traits<V>::I I;
