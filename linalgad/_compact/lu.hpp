@@ -36,7 +36,7 @@ template <int NB, class V> LG_FN void exchange_two(tile<V> a, int k, int p) {
 template <class V> struct pivot_search {
     typedef typename traits<V>::real P;
     P most, place;
-    LG_FN explicit pivot_search(P first) : most(0), place(first) {} // `first` unless one that is looked at is not zero
+    LG_FN explicit pivot_search(P first) : most(0), place(first) {} // the first unless one is not zero
     LG_FN pivot_search(V x, P first) : most(pivot_size(x)), place(first) {}
     LG_FN void look(V x, P number) {
         const P size = pivot_size(x);
@@ -45,7 +45,8 @@ template <class V> struct pivot_search {
     }
 };
 // The pivot of step k, whose size is `most`, as a divisor. Below a zero pivot, which goes to info, everything is zero.
-template <class V> LG_FN divisor<V> pivot_divisor(V pivot, typename traits<V>::real most, int k, typename traits<V>::I &info) {
+template <class V>
+LG_FN divisor<V> pivot_divisor(V pivot, typename traits<V>::real most, int k, typename traits<V>::I &info) {
     typedef typename traits<V>::I I;
     const auto zero = most == typename traits<V>::real(0);
     info = select(zero & (info == I(0)), I(k + 1), info);
@@ -170,13 +171,15 @@ LG_FN void lu_columns(tile<V> a, int m, int n, int at, typename traits<V>::real 
     for (; j < at; j++) lu_left<KB, 1>(a, m, at, j, swap);
 }
 
-// Step t, the one of number (t, t) at p, below which R rows are left: column t, then those right of it and, if `whole`,
-// left of it. Numbers of a column are rs apart, those of a row cs.
+// Rows below the pivot row of which lu_step() keeps the masks: AVX-512 has seven registers for masks.
+constexpr int most_below = 7;
+// Step t, with R rows below it: column t, then those right of it and, if `whole`, left of it.
 template <int R, class V>
-LG_FN void lu_step(V *p, ptrdiff_t rs, ptrdiff_t cs, int n, int t, typename traits<V>::real *swap,
-                   typename traits<V>::I &info, bool whole) {
+LG_CALL void lu_step(tile<V> a, int n, int t, typename traits<V>::real *swap, typename traits<V>::I &info, bool whole) {
     typedef typename traits<V>::real P;
     typedef typename traits<V>::scalar T;
+    const ptrdiff_t rs = a.rs, cs = a.cs;
+    V *const p = &a(t, t);
     pivot_search<V> found(p[0], P(0));
     LG_UNROLL for (int r = 1; r <= R; r++) found.look(p[r * rs], P(T(r)));
     swap[t] = found.place + P(T(t));
@@ -211,14 +214,10 @@ LG_FN void lu_step(V *p, ptrdiff_t rs, ptrdiff_t cs, int n, int t, typename trai
         LG_UNROLL for (int r = 1; r <= R; r++) q[r * rs] = select(here[r], above, q[r * rs]);
     }
 }
-// Rows below the pivot row of which lu_step() keeps the masks: AVX-512 has seven registers for masks.
-constexpr int most_below = 7;
+// The steps from t on, of which the first has at most R rows below it.
 template <int R, class V>
-LG_CALL void lu_step(tile<V> a, int n, int t, typename traits<V>::real *swap, typename traits<V>::I &info, bool whole) {
-    lu_step<R>(&a(t, t), (ptrdiff_t)a.rs, (ptrdiff_t)a.cs, n, t, swap, info, whole);
-}
-template <int R, class V>
-LG_FN void lu_last_steps(tile<V> a, int m, int n, int t, typename traits<V>::real *swap, typename traits<V>::I &info, bool whole) {
+LG_FN void lu_last_steps(tile<V> a, int m, int n, int t, typename traits<V>::real *swap, typename traits<V>::I &info,
+                         bool whole) {
     if (m - 1 - t == R && t < n) lu_step<R>(a, n, t++, swap, info, whole);
     if constexpr (R > 0) lu_last_steps<R - 1>(a, m, n, t, swap, info, whole);
 }
