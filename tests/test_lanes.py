@@ -355,7 +355,9 @@ class TestLargeResults:
             assert get_handler_name(x) == ("linalgad" if large else "default_allocator")
         assert sum(get_handler_name(x) == "linalgad" for x in results) == 8
 
-    def test_gradients(self, stack):
+    @pytest.mark.parametrize("order", [8, 32], ids=["blocks", "program"])
+    def test_gradients(self, order, rng):
+        stack = definite(rng, ((1 << 18) // order**2,), order, "float64")     # 2 MiB
         _, pullback = grad.vjp(la.cholesky, stack)
         (g,) = pullback(stack)
         assert get_handler_name(g if g.base is None else g.base) == "linalgad"

@@ -9,8 +9,9 @@ from numpy cimport ndarray
 from ._types cimport lapack_t, blas_int, complex64_t, complex128_t
 from ._layout cimport (
     Slices, slices, load_slice, load_slice_t, store_slice, store_slice_t, operand, zero_on_diagonal, fill_nan,
-    clear_triangle, all_finite, batch_size, aligned, conj, conj_all, empty, new,
+    clear_triangle, all_finite, batch_size, aligned, conj, conj_all, empty,
 )
+from ._pool cimport new
 from ._compact cimport (
     Compact, add, compact_serves, run_compact, serves_or_plans, COMPACT_CHOLESKY, COMPACT_CHOLESKY_INVERSE,
     COMPACT_TRIANGULAR, COMPACT_BLOCKED_CHOLESKY, LG_OP_cholesky, LG_OP_cholesky_inverse, LG_OP_cholesky_solve,

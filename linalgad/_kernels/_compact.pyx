@@ -3,7 +3,7 @@ cimport numpy as cnp
 
 from ._layout cimport Slices, at
 from ._lanes cimport Plan, lane_fn, plan_lanes, run_lanes, useful_lanes, wanted_lanes
-from ._pool cimport pool_acquire, pool_release
+from ._pool cimport new_array, pool_acquire, pool_release
 
 cnp.import_array()
 
@@ -154,7 +154,7 @@ cdef object run_compact(Compact *c, Py_ssize_t batch, size_t fallback_bytes, lan
     codes = None
     try:
         if run_lanes(compact_lane, c, (batch + c.share - 1) // c.share, ws_bytes, plan, NULL) is not None:
-            codes = cnp.PyArray_EMPTY(1, &size, cnp.NPY_INT32, 0)
+            codes = new_array(1, &size, cnp.NPY_INT32)
             for i in range(batch):
                 (<int *>cnp.PyArray_DATA(codes))[i] = info[i]
     finally:

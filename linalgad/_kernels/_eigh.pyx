@@ -9,8 +9,9 @@ from numpy cimport ndarray
 from ._types cimport lapack_t, blas_int, complex64_t, complex128_t
 from ._layout cimport (
     Slices, slices, load_slice, store_slice, store_slice_t, fill_nan, clear_triangle, all_finite, batch_size, aligned,
-    conj_all, new, real_of,
+    conj_all, real_of,
 )
+from ._pool cimport new
 from ._compact cimport (
     Compact, add, compact_serves, run_compact, COMPACT_EIGH, COMPACT_EIGVALSH, LG_OP_eigh, LG_UPPER, LG_VALUES,
 )

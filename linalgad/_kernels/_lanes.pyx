@@ -3,7 +3,7 @@ from cython.parallel cimport parallel, threadid
 cimport numpy as cnp
 from numpy cimport ndarray
 from ._types cimport blas_int
-from ._pool cimport pool_acquire, pool_release
+from ._pool cimport new_array, pool_acquire, pool_release
 
 cnp.import_array()
 
@@ -310,7 +310,7 @@ cdef object run_lanes(lane_fn fn, const void *op, Py_ssize_t batch, size_t ws_by
             _blas_unpin()
     codes = None
     if job.failures and job.stop == 0:
-        codes = cnp.PyArray_EMPTY(1, &size, cnp.NPY_INT32, 0)
+        codes = new_array(1, &size, cnp.NPY_INT32)
         for i in range(batch):
             (<int *>cnp.PyArray_DATA(codes))[i] = info[i]
     pool_release(own)

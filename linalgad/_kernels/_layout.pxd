@@ -304,12 +304,3 @@ cdef inline int real_of(int typenum) noexcept nogil:
     if typenum == cnp.NPY_CDOUBLE:
         return cnp.NPY_DOUBLE
     return typenum
-
-
-cdef inline ndarray new(tuple shape, int typenum):
-    """A new array of that shape."""
-    cdef npy_intp dims[64]
-    cdef int k, nd = len(shape)
-    for k in range(nd):
-        dims[k] = shape[k]
-    return new_array(nd, dims, typenum)

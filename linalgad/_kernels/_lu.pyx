@@ -7,8 +7,9 @@ from numpy cimport npy_intp, ndarray
 from ._types cimport lapack_t, blas_int, complex64_t, complex128_t
 from ._layout cimport (
     Slices, slices, at, leads, load_slice, load_slice_t, store_slice, store_slice_t, zero_on_diagonal, fill_nan,
-    all_finite, batch_size, aligned, empty, real_of, new,
+    all_finite, batch_size, aligned, empty, real_of,
 )
+from ._pool cimport new
 from ._compact cimport (
     Compact, add, run_compact, serves_or_plans, COMPACT_LU, COMPACT_BLOCKED_LU,
     LG_OP_lu, LG_OP_lu_factor, LG_OP_lu_solve, LG_OP_blocked_lu, LG_OP_blocked_lu_factor, LG_OP_blocked_lu_solve,

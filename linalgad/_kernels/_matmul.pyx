@@ -9,7 +9,8 @@ cimport scipy.linalg.cython_blas as blas
 from numpy cimport ndarray
 
 from ._types cimport lapack_t, blas_int, complex64_t, complex128_t
-from ._layout cimport slices, load_slice, operand, batch_size, aligned, conj, conj_all, new, at, Slices
+from ._layout cimport slices, load_slice, operand, batch_size, aligned, conj, conj_all, at, Slices
+from ._pool cimport new
 from ._compact cimport Compact, add, compact_serves, run_compact, COMPACT_MATMUL, LG_OP_matmul, LG_CONJ, LG_CONJ_B
 from ._lanes cimport lane_fn, of_type, mean_order, plan_lanes, run_lanes, OP_MATMUL
 

@@ -219,13 +219,18 @@ cdef ndarray new_array(int nd, npy_intp *dims, int typenum):
         PyDataMem_SetHandler(previous)
 
 
-def empty(tuple shape, dtype):
-    """numpy.empty(), its memory from the pool if it is large."""
+cdef ndarray new(tuple shape, int typenum):
+    """A new array of that shape."""
     cdef npy_intp dims[64]
     cdef int k, nd = len(shape)
     for k in range(nd):
         dims[k] = shape[k]
-    return new_array(nd, dims, dtype.num)
+    return new_array(nd, dims, typenum)
+
+
+def empty(tuple shape, dtype):
+    """numpy.empty(), its memory from the pool if it is large."""
+    return new(shape, dtype.num)
 
 
 lg_watch_forks(NULL)

@@ -10,8 +10,9 @@ from numpy cimport ndarray
 from ._types cimport lapack_t, blas_int, complex64_t, complex128_t
 from ._layout cimport (
     Slices, slices, load_slice, load_slice_t, store_slice, store_slice_t, fill_nan, all_finite, batch_size, aligned,
-    conj_all, new,
+    conj_all,
 )
+from ._pool cimport new
 from ._compact cimport (
     Compact, add, run_compact, serves_or_plans, COMPACT_LU, COMPACT_BLOCKED_LU, LG_OP_solve, LG_OP_blocked_solve,
 )

@@ -9,8 +9,9 @@ from numpy cimport ndarray
 from ._types cimport lapack_t, blas_int, complex64_t, complex128_t
 from ._layout cimport (
     slices, at, load, load_slice, load_slice_t, store_slice, store_slice_t, operand, fill_nan, clear_triangle,
-    all_finite, zero_on_diagonal, batch_size, aligned, conj_all, new,
+    all_finite, zero_on_diagonal, batch_size, aligned, conj_all,
 )
+from ._pool cimport new
 from ._compact cimport (
     Compact, add, compact_serves, lg_entry, run_compact, COMPACT_TRIANGULAR, LG_OP_solve_triangular,
     LG_CONJ, LG_TRANS, LG_UNIT, LG_UPPER,

@@ -9,16 +9,17 @@ import sys
 from pathlib import Path
 
 
-def library():
+def found():
     """The path of NVRTC from NVIDIA's wheels or the system, or None."""
     spec = importlib.util.find_spec("nvidia")
     folders = spec.submodule_search_locations if spec else ()
-    found = sorted(str(p) for folder in folders for p in Path(folder).glob("*/lib/libnvrtc.so.[0-9]*"))
-    return found[-1] if found else ctypes.util.find_library("nvrtc")
+    wheels = sorted(str(p) for folder in folders for p in Path(folder).glob("*/lib/libnvrtc.so.[0-9]*"))
+    return wheels[-1] if wheels else ctypes.util.find_library("nvrtc")
 
 
 def main(include, path):
-    nvrtc = ctypes.CDLL(library())
+    """Compile the file: 0, or the errors."""
+    nvrtc = ctypes.CDLL(found())
     program, size = ctypes.c_void_p(), ctypes.c_size_t()
     source = Path(path).read_bytes()
     if nvrtc.nvrtcCreateProgram(ctypes.byref(program), source, b"kernel.cu", 0, None, None):

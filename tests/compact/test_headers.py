@@ -10,7 +10,7 @@ from compact import _nvrtc
 
 COMPACT = Path(__file__).resolve().parents[2] / "linalgad" / "_compact"
 # those that treat one matrix with SIMD along its rows, or feed SIMD kernels, are no code for a CUDA thread
-CPU_ONLY = ("simd.hpp", "layout.hpp", "direct.hpp", "half.hpp", "blocked.hpp", "blocked_lu.hpp",
+CPU_ONLY = ("simd.hpp", "granule.hpp", "layout.hpp", "direct.hpp", "half.hpp", "blocked.hpp", "blocked_lu.hpp",
             "blocked_cholesky.hpp", "secular.hpp")
 HEADERS = sorted(p.name for p in COMPACT.glob("*.hpp") if p.name not in CPU_ONLY)
 SIMD = ["-std=c++17", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Wno-psabi", "-Wno-unused-function",
@@ -25,7 +25,7 @@ COMPILERS = {
 }
 CUDA = ("nvcc", "nvrtc")
 FOUND = [name for name, command in COMPILERS.items()
-         if (_nvrtc.library() if name == "nvrtc" else shutil.which(command[0]))]
+         if (_nvrtc.found() if name == "nvrtc" else shutil.which(command[0]))]
 # ptrdiff_t is built into the CUDA compilers, and comes with layout.hpp on the CPU
 SOURCE = """
 #ifndef __CUDACC__
