@@ -12,8 +12,9 @@ namespace {
 
 // a d - b c. Kahan's form for real numbers has a relative error of at most two roundings, however much cancels; the other
 // has that error relative to |a d| + |b c|, as elimination has.
+template <class V> constexpr bool exact_minors = fused && traits<V>::parts == 1;
 template <class V> LG_FN V difference_of_products(V a, V d, V b, V c) {
-    if constexpr (fused && traits<V>::parts == 1) {
+    if constexpr (exact_minors<V>) {
         const V w = b * c;
         return fma_(a, d, -w) + fnma_(b, c, w);
     } else {
@@ -35,16 +36,28 @@ template <class V> LG_FN auto determinant(const V (&x)[2][2], V &y) {
     return in_range | ((size <= P(0)) & (product >= P(B::plain_tiny)) & (product <= P(B::plain_huge)));
 }
 
-// Cofactors of the first row. As minors come out with a small relative error, so small are the changes of the first row
-// that would explain the error of the sum.
+// The sum of the entries of the first row, each times minor(a, d, b, c) of the rows below.
+template <class V, class F> LG_FN V along_first_row(const V (&x)[3][3], const F &minor) {
+    V y = x[0][0] * minor(x[1][1], x[2][2], x[1][2], x[2][1]);
+    y = fma_(x[0][1], minor(x[1][2], x[2][0], x[1][0], x[2][2]), y);
+    return fma_(x[0][2], minor(x[1][0], x[2][1], x[1][1], x[2][0]), y);
+}
+// As Kahan's minors come out with a small relative error, so small are the changes of the first row that would explain
+// the error of the sum. The others' errors are relative to the sum without cancellation, the permanent of the moduli:
+// where the determinant is at least a 64th of that, they are no larger than those of elimination.
 template <class V> LG_FN auto expand(const V (&x)[3][3], V &y) {
     typedef bits<typename traits<V>::scalar> B;
-    y = x[0][0] * difference_of_products(x[1][1], x[2][2], x[1][2], x[2][1]);
-    y = fma_(x[0][1], difference_of_products(x[1][2], x[2][0], x[1][0], x[2][2]), y);
-    y = fma_(x[0][2], difference_of_products(x[1][0], x[2][1], x[1][1], x[2][0]), y);
+    typedef typename traits<V>::real P;
+    y = without_negative_zeros(along_first_row(x, difference_of_products<V>));
+    P size[3][3];
+    LG_UNROLL for (int i = 0; i < 3; i++)
+        LG_UNROLL for (int j = 0; j < 3; j++) size[i][j] = abs1_(x[i][j]);
+    const P most = size[0][0] + size[0][1] + size[0][2], all = abs1_(y);
     // a minor that underflows has lost no more than the last bit of the smallest number, which its cofactor multiplies
-    const V size = abs_(y), most = abs_(x[0][0]) + abs_(x[0][1]) + abs_(x[0][2]);
-    return (size >= V(B::plain_tiny) * larger_(V(1), most)) & (size <= V(B::plain_huge));
+    auto plain = (all >= P(B::plain_tiny) * larger_(P(1), most)) & (all <= P(B::plain_huge));
+    if constexpr (!exact_minors<V>)
+        plain = plain & (all >= P(0x1p-6) * along_first_row(size, [](P a, P d, P b, P c) { return fma_(a, d, b * c); }));
+    return plain;
 }
 // One step of elimination.
 template <class V> LG_FN auto eliminate(const V (&x)[3][3], V &y) {
@@ -69,10 +82,15 @@ template <class V> LG_FN auto eliminate(const V (&x)[3][3], V &y) {
     return (size >= P(B::plain_tiny)) & (size >= sum * sum * sum * P(B::cube_tiny)) & (size <= P(B::plain_huge));
 }
 template <class V> LG_FN auto determinant(const V (&x)[3][3], V &y) {
-    if constexpr (fused && traits<V>::parts == 1)
-        return expand(x, y);
-    else
-        return eliminate(x, y);
+    auto plain = expand(x, y);
+    if constexpr (!exact_minors<V>)
+        if (any(not_(plain))) {
+            V z;
+            const auto eliminated = eliminate(x, z);
+            y = select(plain, y, z);
+            plain = plain | eliminated;
+        }
+    return plain;
 }
 
 } // namespace
