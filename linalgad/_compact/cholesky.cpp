@@ -40,7 +40,7 @@ template <int N, class V> LG_FN bool small_factor_of(const part &c, small_factor
     if (!lies_directly<V>(c, 0, N, N)) return false;
     take_matrix(f.x, c, 0);
     if (c.call->flags & LG_UPPER) transpose(f.x);
-    return f.invert_diagonal();
+    return invert_diagonal(f.x, f.recip);
 }
 
 template <class V> struct cholesky_solve_op {

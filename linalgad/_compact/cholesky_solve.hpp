@@ -51,52 +51,25 @@ template <class V> LG_CALL void gram(tile<V> m, int n, tile<V> x) {
 // Orders 2 to 4 in registers: the operations above in the same order, so the same results bit for bit, where the
 // reciprocals of the diagonal may be used.
 template <int N, class V> struct small_factor {
-    typedef typename traits<V>::scalar T;
-    typedef typename traits<V>::real P;
     V x[N][N], recip[N];
 
-    // Whether the reciprocals may be used.
-    LG_FN bool invert_diagonal() {
-        auto fine = P(0) == P(0);
-        LG_UNROLL for (int i = 0; i < N; i++) {
-            const P size = absmax_(x[i][i]);
-            fine = fine & (size >= P(bits<T>::tiny)) & (size <= P(bits<T>::huge));
-            recip[i] = recip_(x[i][i]);
-        }
-        return !any(not_(fine));
-    }
     template <int K> LG_FN void solve(V (&z)[N][K], bool conjugated) const {
         if (conjugated) conjugate(z);
-        LG_UNROLL for (int i = 0; i < N; i++) LG_UNROLL for (int c = 0; c < K; c++) {
-            LG_UNROLL for (int p = 0; p < i; p++) z[i][c] = fnma_(x[i][p], z[p][c], z[i][c]);
-            z[i][c] = z[i][c] * recip[i];
-        }
+        substitute<false, false, false>(x, recip, z);
         conjugate(z);
-        LG_UNROLL for (int i = N - 1; i >= 0; i--) LG_UNROLL for (int c = 0; c < K; c++) {
-            LG_UNROLL for (int p = N - 1; p > i; p--) z[i][c] = fnma_(x[p][i], z[p][c], z[i][c]);
-            z[i][c] = z[i][c] * recip[i];
-        }
+        substitute<true, true, false>(x, recip, z);
         if (!conjugated) conjugate(z);
     }
     // z becomes the inverse of L L^H.
     LG_FN void inverse(V (&z)[N][N]) const {
         V m[N][N];
-        LG_UNROLL for (int c = 0; c < N; c++) LG_UNROLL for (int i = 0; i < N; i++) {
-            m[i][c] = V(i == c);
-            LG_UNROLL for (int p = c; p < i; p++) m[i][c] = fnma_(x[i][p], m[p][c], m[i][c]);
-            if (i >= c) m[i][c] = m[i][c] * recip[i];
-        }
+        invert_lower<false>(x, recip, m);
         LG_UNROLL for (int i = 0; i < N; i++) LG_UNROLL for (int j = 0; j <= i; j++) {
             V acc = V(0);
             LG_UNROLL for (int p = i; p < N; p++) acc = fma_conj(m[p][i], m[p][j], acc);
             z[j][i] = conj_(acc);
             z[i][j] = i == j ? V(real_(acc)) : acc;
         }
-    }
-
-  private:
-    template <int K> LG_FN static void conjugate(V (&z)[N][K]) {
-        LG_UNROLL for (int i = 0; i < N; i++) LG_UNROLL for (int c = 0; c < K; c++) z[i][c] = conj_(z[i][c]);
     }
 };
 

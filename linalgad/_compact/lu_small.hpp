@@ -41,24 +41,16 @@ template <int N, class V> struct small_lu {
     }
     // z becomes the solution for the transposed matrix, with K columns of right-hand sides
     template <int K> LG_FN void solve(V (&z)[N][K]) const {
-        LG_UNROLL for (int c = 0; c < K; c++) LG_UNROLL for (int i = 0; i < N; i++) {
-            LG_UNROLL for (int p = 0; p < i; p++) z[i][c] = fnma_(x[p][i], z[p][c], z[i][c]);
-            z[i][c] = z[i][c] * recip[i];
-        }
+        substitute<false, true, false>(x, recip, z);
         solve_pivoted(z);
     }
     // and the inverse of the transposed matrix
     LG_FN void inverse(V (&z)[N][N]) const {
-        LG_UNROLL for (int c = 0; c < N; c++) LG_UNROLL for (int i = 0; i < N; i++) {
-            z[i][c] = V(i == c);
-            LG_UNROLL for (int p = c; p < i; p++) z[i][c] = fnma_(x[p][i], z[p][c], z[i][c]);
-            if (i >= c) z[i][c] = z[i][c] * recip[i];
-        }
+        invert_lower<true>(x, recip, z);
         solve_pivoted(z);
     }
     template <int K> LG_FN void solve_pivoted(V (&z)[N][K]) const {
-        LG_UNROLL for (int i = N - 2; i >= 0; i--) LG_UNROLL for (int p = N - 1; p > i; p--)
-            LG_UNROLL for (int c = 0; c < K; c++) z[i][c] = fnma_(x[p][i], z[p][c], z[i][c]);
+        substitute<true, true, true>(x, recip, z);
         LG_UNROLL for (int t = N - 2; t >= 0; t--) LG_UNROLL for (int i = t + 1; i < N; i++)
             LG_UNROLL for (int c = 0; c < K; c++) exchange(to[t][i], z[t][c], z[i][c]);
     }

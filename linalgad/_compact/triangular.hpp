@@ -54,6 +54,44 @@ template <class V> LG_FN typename traits<V>::I first_zero(tile<V> t, int n) {
     return info;
 }
 
+// Orders that the compiler knows, in registers: the operations above in the same order, so the same results bit for bit.
+// z becomes T^-1 z for the upper or lower triangle T of x or, if `transposed`, of its transpose.
+template <bool upper, bool transposed, bool unit, int N, int K, class V>
+LG_FN void substitute(const V (&x)[N][N], const V (&recip)[N], V (&z)[N][K]) {
+    LG_UNROLL for (int c = 0; c < K; c++) LG_UNROLL for (int s = 0; s < N; s++) {
+        const int i = upper ? N - 1 - s : s;
+        LG_UNROLL for (int q = 0; q < s; q++) {
+            const int p = upper ? N - 1 - q : q;
+            z[i][c] = fnma_(transposed ? x[p][i] : x[i][p], z[p][c], z[i][c]);
+        }
+        if (!unit) z[i][c] = z[i][c] * recip[i];
+    }
+}
+// z becomes the inverse of the lower triangle, or of that of the transpose.
+template <bool transposed, int N, class V>
+LG_FN void invert_lower(const V (&x)[N][N], const V (&recip)[N], V (&z)[N][N]) {
+    LG_UNROLL for (int c = 0; c < N; c++) LG_UNROLL for (int i = 0; i < N; i++) {
+        z[i][c] = V(i == c);
+        LG_UNROLL for (int p = c; p < i; p++) z[i][c] = fnma_(transposed ? x[p][i] : x[i][p], z[p][c], z[i][c]);
+        if (i >= c) z[i][c] = z[i][c] * recip[i];
+    }
+}
+template <int N, int K, class V> LG_FN void conjugate(V (&z)[N][K]) {
+    LG_UNROLL for (int i = 0; i < N; i++) LG_UNROLL for (int c = 0; c < K; c++) z[i][c] = conj_(z[i][c]);
+}
+// The reciprocals of the diagonal; whether they may be used.
+template <int N, class V> LG_FN bool invert_diagonal(const V (&x)[N][N], V (&recip)[N]) {
+    typedef bits<typename traits<V>::scalar> B;
+    typedef typename traits<V>::real P;
+    auto fine = P(0) == P(0);
+    LG_UNROLL for (int i = 0; i < N; i++) {
+        const P size = absmax_(x[i][i]);
+        fine = fine & (size >= P(B::tiny)) & (size <= P(B::huge));
+        recip[i] = recip_(x[i][i]);
+    }
+    return !any(not_(fine));
+}
+
 } // namespace
 } // namespace lg
 #endif

@@ -202,3 +202,49 @@ def test_the_factor_solves_what_it_came_from(n, dtype, tier, rng):
     a, b = definite(rng, (WIDTH + 1,), n, dtype), normal(rng, (WIDTH + 1, n, 2), dtype)
     assert_ratios({upper: solution_ratio(a, la.cholesky_solve(la.cholesky(a, upper=upper), b, upper=upper), b)
                    for upper in (False, True)})
+
+
+@pytest.mark.parametrize("unit_diagonal", [False, True])
+@pytest.mark.parametrize("trans", [0, 1, 2])
+@pytest.mark.parametrize("lower", [False, True])
+@pytest.mark.parametrize("n", [2, 3, 4, 5])
+def test_triangular_systems_of_any_kind(n, lower, trans, unit_diagonal, dtype, tier, rng):
+    """NaN in the other triangle, and on a diagonal of ones, is not read; nothing depends on the pack or the columns."""
+    t = triangular(rng, (2 * WIDTH + 3,), n, dtype)
+    t = np.tril(t) if lower else np.triu(t)
+    if unit_diagonal:
+        t[:, range(n), range(n)] = 1
+    b = normal(rng, (2 * WIDTH + 3, n, 3), dtype)
+    kind = {"lower": lower, "trans": trans, "unit_diagonal": unit_diagonal}
+    stored = t.copy()
+    stored[:, ~np.tri(n, dtype=bool) if lower else ~np.tri(n, dtype=bool).T] = np.nan
+    if unit_diagonal:
+        stored[:, range(n), range(n)] = np.nan
+    x = la.solve_triangular(stored, b, **kind)
+    assert_ratios({"x": solution_ratio((t, np.swapaxes(t, 1, 2), H(t))[trans], x, b)})
+    columns = [la.solve_triangular(stored, np.ascontiguousarray(b[..., k : k + 1]), **kind) for k in range(3)]
+    assert_same_bits(np.concatenate(columns, -1), x)
+    for i in range(len(t)):
+        assert_same_bits(la.solve_triangular(stored[i], b[i], **kind), x[i], i)
+
+
+@pytest.mark.parametrize("lower", [False, True])
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_a_singular_triangle_stays_alone(n, lower, dtype, tier, rng):
+    """A zero on the diagonal fails by its number, unless nobody reads it; a tiny one is a divisor."""
+    t, b = triangular(rng, (2 * WIDTH,), n, dtype), normal(rng, (2 * WIDTH, n, 1), dtype)
+    expected = la.solve_triangular(t, b, lower=lower)
+    tiny = dtype.type(np.finfo(dtype).tiny / 2)
+    t[5] *= tiny
+    b[5] *= tiny
+    t[3, -1, -1] = 0
+    with pytest.raises(la.LinAlgError, match="3") as caught:
+        la.solve_triangular(t, b, lower=lower)
+    assert list(caught.value.indices) == [(3,)]
+    found = la.solve_triangular(t, b, lower=lower, errors="nan")
+    assert np.isnan(found[3]).all()
+    assert distance(found[5], expected[5]) <= rounding(dtype, n, kappa=2.0**10)
+    others = np.delete(np.arange(2 * WIDTH), [3, 5])
+    assert_same_bits(found[others], expected[others])
+    unit = la.solve_triangular(t[:WIDTH], b[:WIDTH], lower=lower, unit_diagonal=True)
+    assert_same_bits(unit[3], la.solve_triangular(t[3], b[3], lower=lower, unit_diagonal=True))
