@@ -133,9 +133,9 @@ template <int N, class V, class F> LG_FN void each_column(const part &c, int fro
 
 // Whether one of Op::direct<least> to <most> has done all the work for a whole pack of order n.
 template <class V, class Op, int least = 2, int most = 4> LG_FN bool done_directly(const part &c, int n) {
-    if constexpr (traits<V>::width > 1) {
+    if constexpr (traits<V>::width > 1 && least <= most) {
         if (n == least) return c.count == traits<V>::width && Op::template direct<least>(c);
-        if constexpr (least < most) return done_directly<V, Op, least + 1, most>(c, n);
+        return done_directly<V, Op, least + 1, most>(c, n);
     }
     return false;
 }

@@ -82,7 +82,7 @@ template <class V> struct lu_factor_op {
     }
     static void run(const part &c) {
         const int m = (int)c.call->m, n = (int)c.call->n, mn = m < n ? m : n;
-        if (m == n && done_directly<V, lu_factor_op, 2, 6>(c, n)) return;
+        if (m == n && done_directly<V, lu_factor_op, 2, unrolled_factors<V>>(c, n)) return;
         arena ws{c.call->ws};
         V *pa = ws.take<V>(m * n), *spare = ws.take<V>(m * n);
         P *swap = ws.take<P>(mn);
@@ -191,7 +191,7 @@ template <class V> struct solve_op {
     }
     static void run(const part &c) {
         const int n = (int)c.call->n, k = (int)c.call->k;
-        if (done_directly<V, solve_op, 2, 6>(c, n)) return;
+        if (done_directly<V, solve_op, 2, unrolled_solutions>(c, n)) return;
         arena ws{c.call->ws};
         V *pa = ws.take<V>(n * n), *pb = ws.take<V>(n * k), *spare = ws.take<V>(n * larger(n, k));
         P *swap = ws.take<P>(n);
@@ -222,7 +222,7 @@ template <class V> struct inv_op {
     }
     static void run(const part &c) {
         const int n = (int)c.call->n;
-        if (done_directly<V, inv_op, 2, 6>(c, n)) return;
+        if (done_directly<V, inv_op, 2, unrolled_solutions>(c, n)) return;
         arena ws{c.call->ws};
         V *pa = ws.take<V>(n * n), *px = ws.take<V>(n * n), *spare = ws.take<V>(n * n);
         P *swap = ws.take<P>(n), *number = ws.take<P>(n);
@@ -311,7 +311,7 @@ template <class V> struct det_op {
         const int n = (int)c.call->n;
         if (n == 2) return small<2>(c);
         if (n == 3) return small<3>(c);
-        if (done_directly<V, det_op, 4, 6>(c, n)) return;
+        if (done_directly<V, det_op, 4, unrolled_factors<V>>(c, n)) return;
         const scaled_number<V> d = by_factors(c);
         write_number(times_power(d.m, d.e), c, 1);
     }
@@ -340,7 +340,7 @@ template <class V> struct slogdet_op {
         const int n = (int)c.call->n;
         if (n == 2) return small<2>(c);
         if (n == 3) return small<3>(c);
-        if (!done_directly<V, slogdet_op, 4, 6>(c, n)) finish(c, det_op<V>::by_factors(c));
+        if (!done_directly<V, slogdet_op, 4, unrolled_factors<V>>(c, n)) finish(c, det_op<V>::by_factors(c));
     }
     static void finish(const part &c, const scaled_number<V> &d) {
         P size;

@@ -117,8 +117,13 @@ cdef int schur(const EigOp *op, real_t *a, real_t *wr, real_t *right, real_t *le
     cdef real_t *tau = work + n
     cdef real_t *rest = work + 2 * n
     gebal[real_t](b'B', n, a, n, &first, &last, work)
-    gehrd[real_t](n, first, last, a, n, tau, rest, lwork)
-    if op.want_right:
+    cdef bint hessenberg = last - first < 2
+    if not hessenberg:
+        gehrd[real_t](n, first, last, a, n, tau, rest, lwork)
+    if op.want_right and hessenberg:
+        for j in range(n * n):
+            right[j] = j % (n + 1) == 0
+    elif op.want_right:
         memcpy(right, a, n * n * sizeof(real_t))
         orghr[real_t](n, first, last, right, n, tau, rest, lwork)
     for j in range(n):
