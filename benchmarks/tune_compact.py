@@ -15,7 +15,7 @@ from pathlib import Path
 import _rounds
 import tune
 
-# not beyond 64, as a matrix alone is served by the same kernel without SIMD
+# not beyond 64, as a matrix alone may be served by the same kernel without SIMD
 ORDERS = (2, 3, 4, 6, 8, 12, 16, 20, 24, 28, 32, 40, 48, 64)
 DTYPES = ("float32", "float64", "complex64", "complex128")
 ENTRIES = 1 << 18  # numbers in a stack

@@ -184,6 +184,9 @@ template <class V> struct blocked_inv_op {
         }
         solve_rows<forward, false, true>(f, n, x, packs);
         solve_rows<backward, true, false>(f, n, x, packs);
+        const typename traits<V>::real mark(inverse_mark<S>([f](int i) { return f.get(i, i); }, n));
+        for (int i = 0; i < n; i++)
+            for (int q = 0; q < packs; q++) x.row(i)[q] = settled(x.row(i)[q], mark);
         positions(swap, n, n, row, position);
         store_rows(x, place(c, 1), c.call->x[1].rs, c.call->x[1].cs, n, n, row);
     }

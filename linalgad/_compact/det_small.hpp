@@ -10,9 +10,10 @@
 namespace lg {
 namespace {
 
-// a d - b c. Kahan's form for real numbers has a relative error of at most two roundings, however much cancels; the other
-// has that error relative to |a d| + |b c|, as elimination has.
+// Whether minors come out with a small relative error.
 template <class V> constexpr bool exact_minors = fused && traits<V>::parts == 1;
+// a d - b c. Kahan's form for real numbers has a relative error of at most two roundings, however much cancels; the
+// other has that error relative to |a d| + |b c|, as elimination has.
 template <class V> LG_FN V difference_of_products(V a, V d, V b, V c) {
     if constexpr (exact_minors<V>) {
         const V w = b * c;
@@ -53,7 +54,7 @@ template <class V> LG_FN auto expand(const V (&x)[3][3], V &y) {
     LG_UNROLL for (int i = 0; i < 3; i++)
         LG_UNROLL for (int j = 0; j < 3; j++) size[i][j] = abs1_(x[i][j]);
     const P most = size[0][0] + size[0][1] + size[0][2], all = abs1_(y);
-    // a minor that underflows has lost no more than the last bit of the smallest number, which its cofactor multiplies
+    // a minor that underflows has lost no more than the last bit of the smallest number, which its entry multiplies
     auto plain = (all >= P(B::plain_tiny) * larger_(P(1), most)) & (all <= P(B::plain_huge));
     if constexpr (!exact_minors<V>)
         plain = plain & (all >= P(0x1p-6) * along_first_row(size, [](P a, P d, P b, P c) { return fma_(a, d, b * c); }));

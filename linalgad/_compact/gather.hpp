@@ -1,5 +1,5 @@
-// Numbers from a place of each matrix's own. Such loads are slow (a cache access for each matrix): for the last step of
-// an algorithm, where the matrices of a pack put their results in different orders.
+// Places of each matrix's own: as integers, and the numbers there. Such loads are slow (an access of the cache for each
+// matrix), so they are for where all rows would have to be looked at instead, or for the last step of an algorithm.
 #ifndef LINALGAD_COMPACT_GATHER_HPP
 #define LINALGAD_COMPACT_GATHER_HPP
 
@@ -14,7 +14,32 @@ LG_FN void lane_number(int &i) { i = 0; }
 LG_FN double gather(const double *base, long long i) { return base[i]; }
 LG_FN float gather(const float *base, int i) { return base[i]; }
 
+// Numbers that are whole, one for each matrix.
+LG_FN void to_integers(double x, int *to) { *to = (int)x; }
+LG_FN void to_integers(float x, int *to) { *to = (int)x; }
+
 #ifndef LG_CUDA
+template <class T> LG_FN void to_integers(pack<T> x, int *to) {
+#if defined(LG_AVX512)
+    if constexpr (sizeof(T) == 8)
+        _mm256_storeu_si256((__m256i *)to, _mm512_cvttpd_epi32((__m512d)x.r));
+    else
+        _mm512_storeu_si512(to, _mm512_cvttps_epi32((__m512)x.r));
+#elif defined(LG_AVX2)
+    if constexpr (sizeof(T) == 8)
+        _mm_storeu_si128((__m128i *)to, _mm256_cvttpd_epi32((__m256d)x.r));
+    else
+        _mm256_storeu_si256((__m256i *)to, _mm256_cvttps_epi32((__m256)x.r));
+#else
+    for (int l = 0; l < pack<T>::W; l++) to[l] = (int)x.r[l];
+#endif
+}
+// Each matrix's number in a row of its own, at the column that p points to, of rows that are rs packs apart.
+template <class T> LG_FN pack<T> pick(const pack<T> *p, ptrdiff_t rs, const int *row) {
+    pack<T> x;
+    LG_UNROLL for (int l = 0; l < pack<T>::W; l++) x.r[l] = ((const T *)(p + row[l] * rs))[l];
+    return x;
+}
 template <class T> LG_FN void lane_number(ipack<T> &a) {
     LG_UNROLL for (int l = 0; l < pack<T>::W; l++) a.r[l] = l;
 }

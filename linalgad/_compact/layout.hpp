@@ -10,6 +10,7 @@
 
 #include "abi.h"
 #include "block.hpp"
+#include "gather.hpp"
 #include "granule.hpp"
 
 namespace lg {
@@ -148,23 +149,6 @@ LG_CALL void store(tile<V> t, const part &c, int v, ptrdiff_t m, ptrdiff_t n, V 
 template <class T> LG_FN typename bits<T>::I lane_of(const ipack<T> &x, int l) { return x.r[l]; }
 LG_FN long long lane_of(const long long &x, int) { return x; }
 LG_FN int lane_of(const int &x, int) { return x; }
-LG_FN void to_integers(double x, int *to) { *to = (int)x; }
-LG_FN void to_integers(float x, int *to) { *to = (int)x; }
-template <class T> LG_FN void to_integers(pack<T> x, int *to) {
-#if defined(LG_AVX512)
-    if constexpr (sizeof(T) == 8)
-        _mm256_storeu_si256((__m256i *)to, _mm512_cvttpd_epi32((__m512d)x.r));
-    else
-        _mm512_storeu_si512(to, _mm512_cvttps_epi32((__m512)x.r));
-#elif defined(LG_AVX2)
-    if constexpr (sizeof(T) == 8)
-        _mm_storeu_si128((__m128i *)to, _mm256_cvttpd_epi32((__m256d)x.r));
-    else
-        _mm256_storeu_si256((__m256i *)to, _mm256_cvttps_epi32((__m256)x.r));
-#else
-    for (int l = 0; l < pack<T>::W; l++) to[l] = (int)x.r[l];
-#endif
-}
 template <class I> LG_FN void store_info(const I &info, const part &c) {
     int *to = c.call->info + c.first;
     if (any(info != I(0))) {

@@ -217,6 +217,7 @@ template <class V> struct inv_op {
         store_info(typename traits<V>::I(0), c);
         V z[N][N];
         f.inverse(z);
+        LG_UNROLL for (int i = 0; i < N; i++) LG_UNROLL for (int j = 0; j < N; j++) z[i][j] = settled(z[i][j], P(1));
         put_matrix(z, c, 1);
         return true;
     }
@@ -232,6 +233,9 @@ template <class V> struct inv_op {
         lists.fill(swap, n, n, number);
         invert_lower(a.t(), n, x);
         solve_upper<true>(a.t(), n, x, n);
+        const P mark = inverse_mark<V>([a](int i) { return a(i, i); }, n);
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j < n; j++) x(i, j) = settled(x(i, j), mark);
         store(x, c, 1, n, n, spare, lists.row);
     }
 };

@@ -1,14 +1,15 @@
 // LU factorisation with partial pivoting, and what follows from it.
 //
-// The matrices of a pack pivot differently: rows are exchanged through masks, all below the pivot being looked at, as one
-// of them is the place of some matrix's pivot row. Four columns are eliminated at a time, so that the exchanges and the
-// elimination of the columns right of them pass twice over the rows instead of eight times. Of the last rows (most_below)
-// the masks stay in registers, and one column at a time is quicker. The operations on a number and their order are the
-// same either way. A matrix alone exchanges two rows. Gather instructions would pick a row in fewer steps, but are slow
-// on processors with the gather-data-sampling mitigation.
+// The matrices of a pack pivot differently. With few rows below the pivot they are exchanged through masks, all being
+// looked at, as one of them is the place of some matrix's pivot row; with many rows each matrix exchanges its two rows
+// number by number. Four columns are eliminated at a time, so that the elimination of the columns right of them passes
+// once over the rows instead of four times. Of the last rows (most_below) the masks stay in registers, and one column
+// at a time is quicker. The operations on a number and their order are the same throughout. Gather instructions would pick
+// a row in fewer steps, but are slow on processors with the gather-data-sampling mitigation.
 #ifndef LINALGAD_COMPACT_LU_HPP
 #define LINALGAD_COMPACT_LU_HPP
 
+#include "gather.hpp"
 #include "triangular.hpp"
 
 namespace lg {
@@ -22,15 +23,28 @@ template <class M, class V> LG_FN void exchange(M where, V &x, V &y) {
     y = select(where, x, y);
     x = t;
 }
-// Exchanges rows k and p of NB columns of a.
-template <int NB, class V> LG_FN void exchange_two(tile<V> a, int k, int p) {
-    if (p != k) LG_UNROLL for (int c = 0; c < NB; c++) {
-        const V t = a(k, c);
-        a(k, c) = a(p, c);
-        a(p, c) = t;
-    }
+// Whether rows are exchanged number by number, with so many rows that may be the pivot row. Measured with AVX2, where
+// complex packs, at the orders that they serve, gained nothing from it.
+template <class V> LG_FN constexpr bool by_numbers(int rows) {
+    return traits<V>::width == 1 || (traits<V>::parts == 1 && rows > 2 * traits<V>::width);
 }
-
+// Exchanges row k of each matrix with its row `place` in `count` columns.
+template <class V> LG_CALL void exchange_rows(tile<V> a, int k, typename traits<V>::real place, int count) {
+    typedef typename traits<V>::scalar T;
+    const int width = traits<V>::width, reals = traits<V>::parts * width;
+    int row[width];
+    to_integers(place, row);
+    T *x = (T *)&a(k, 0), *y[width];
+    LG_UNROLL for (int l = 0; l < width; l++) y[l] = (T *)&a(row[l], 0);
+    const ptrdiff_t step = (ptrdiff_t)a.cs * reals;
+    for (ptrdiff_t j = 0, at = 0; j < count; j++, at += step)
+        LG_UNROLL for (int i = 0; i < reals; i++) {
+            T *const to_x = x + at + i, *const to_y = y[i % width] + at + i;
+            const T t = *to_x;
+            *to_x = *to_y;
+            *to_y = t;
+        }
+}
 // The first of the largest entries looked at, by number: row numbers are small, so that real packs hold them exactly, and
 // real packs compare quickly in every instruction set.
 template <class V> struct pivot_search {
@@ -54,8 +68,8 @@ LG_FN divisor<V> pivot_divisor(V pivot, typename traits<V>::real most, int k, ty
 }
 
 // Columns [at, at + KB): their pivots to swap[at ..], multipliers and what is left of the rows in place.
-template <int KB, class V>
-LG_FN void lu_panel(tile<V> a, int m, int at, typename traits<V>::real *swap, typename traits<V>::I &info) {
+template <int KB, bool by_number, class V>
+LG_CALL void lu_panel(tile<V> a, int m, int at, typename traits<V>::real *swap, typename traits<V>::I &info) {
     typedef typename traits<V>::real P;
     typedef typename traits<V>::scalar T;
     const bool alone = traits<V>::width == 1;
@@ -71,13 +85,19 @@ LG_FN void lu_panel(tile<V> a, int m, int at, typename traits<V>::real *swap, ty
         const pivot_search<V> found = next;
         swap[k] = found.place;
         V above[KB], row[KB];
-        if constexpr (alone) exchange_two<KB>(b, k, (int)found.place);
+        if constexpr (alone) exchange_rows(b, k, found.place, KB);
         LG_UNROLL for (int s = 0; s < KB; s++) row[s] = above[s] = b(k, s);
         if constexpr (!alone) {
-            number = P(T(k + 1));
-            for (int i = k + 1; i < m; i++, number = number + P(1)) {
-                const auto here = found.place == number;
-                LG_UNROLL for (int s = 0; s < KB; s++) row[s] = select(here, b(i, s), row[s]);
+            if constexpr (by_number) {
+                int place[traits<V>::width];
+                to_integers(found.place, place);
+                LG_UNROLL for (int s = 0; s < KB; s++) row[s] = pick(&b(0, s), b.rs, place);
+            } else {
+                number = P(T(k + 1));
+                for (int i = k + 1; i < m; i++, number = number + P(1)) {
+                    const auto here = found.place == number;
+                    LG_UNROLL for (int s = 0; s < KB; s++) row[s] = select(here, b(i, s), row[s]);
+                }
             }
             LG_UNROLL for (int s = 0; s < KB; s++) b(k, s) = row[s];
         }
@@ -98,17 +118,11 @@ LG_FN void lu_panel(tile<V> a, int m, int at, typename traits<V>::real *swap, ty
         }
     }
 }
-// The exchanges of a panel in NB columns from j: the rows below, and the panel's own rows, which u gets.
+// The exchanges of a panel in NB columns, through masks: the rows below, and the panel's own rows, which u gets.
 template <int KB, int NB, class V>
-LG_FN void exchange_rows(V (&u)[KB][NB], tile<V> a, int m, int at, int j, const typename traits<V>::real *swap) {
+LG_FN void exchange_panel(V (&u)[KB][NB], tile<V> b, int m, int at, const typename traits<V>::real *swap) {
     typedef typename traits<V>::real P;
     typedef typename traits<V>::scalar T;
-    const tile<V> b = a.at(0, j);
-    if constexpr (traits<V>::width == 1) {
-        LG_UNROLL for (int t = 0; t < KB; t++) exchange_two<NB>(b, at + t, (int)swap[at + t]);
-        load_block(u, b.at(at, 0));
-        return;
-    }
     load_block(u, b.at(at, 0));
     P to[KB];
     LG_UNROLL for (int t = 0; t < KB; t++) to[t] = swap[at + t];
@@ -127,17 +141,20 @@ LG_FN void exchange_rows(V (&u)[KB][NB], tile<V> a, int m, int at, int j, const 
         LG_UNROLL for (int c = 0; c < NB; c++) b(i, c) = x[c];
     }
 }
-// NB columns right of the panel: exchanges, their rows of U, and what is left of the rows below.
-template <int KB, int NB, class V>
-LG_FN void lu_update(tile<V> a, int m, int at, int j, const typename traits<V>::real *swap) {
+// NB columns right of the panel: exchanges through masks, their rows of U, and what is left of the rows below.
+template <int KB, int NB, bool by_number, class V>
+LG_CALL void lu_update(tile<V> a, int m, int at, int j, const typename traits<V>::real *swap) {
     V u[KB][NB];
-    exchange_rows(u, a, m, at, j, swap);
+    const tile<V> left = a.at(0, at), b = a.at(0, j);
+    if constexpr (by_number)
+        load_block(u, b.at(at, 0));
+    else
+        exchange_panel(u, b, m, at, swap);
     LG_UNROLL for (int t = 0; t < KB; t++) LG_UNROLL for (int s = 0; s < t; s++) {
         const V l = a(at + t, at + s);
         LG_UNROLL for (int c = 0; c < NB; c++) u[t][c] = fnma_(l, u[s][c], u[t][c]);
     }
-    store_block(u, a.at(at, j));
-    const tile<V> left = a.at(0, at), b = a.at(0, j);
+    store_block(u, b.at(at, 0));
     for (int i = at + KB; i < m; i++) {
         V x[NB];
         LG_UNROLL for (int c = 0; c < NB; c++) x[c] = b(i, c);
@@ -148,31 +165,45 @@ LG_FN void lu_update(tile<V> a, int m, int at, int j, const typename traits<V>::
         LG_UNROLL for (int c = 0; c < NB; c++) b(i, c) = x[c];
     }
 }
-// The exchanges of the panel in NB columns left of it.
+// The exchanges of KB steps from `at` on in NB columns, through masks.
 template <int KB, int NB, class V>
-LG_FN void lu_left(tile<V> a, int m, int at, int j, const typename traits<V>::real *swap) {
+LG_FN void exchange_through_masks(tile<V> b, int m, int at, const typename traits<V>::real *swap) {
     V u[KB][NB];
-    exchange_rows(u, a, m, at, j, swap);
-    store_block(u, a.at(at, j));
+    exchange_panel(u, b, m, at, swap);
+    store_block(u, b.at(at, 0));
 }
-template <int KB, int NB, class V>
-LG_FN void lu_columns(tile<V> a, int m, int n, int at, typename traits<V>::real *swap, typename traits<V>::I &info,
+template <int KB, int NB, bool by_number, class V>
+LG_FN void lu_panel_and_columns(tile<V> a, int m, int n, int at, typename traits<V>::real *swap, typename traits<V>::I &info,
                       bool whole) {
-    lu_panel<KB>(a, m, at, swap, info);
+    lu_panel<KB, by_number>(a, m, at, swap, info);
     int j = at + KB;
-    for (; j + NB <= n; j += NB) lu_update<KB, NB>(a, m, at, j, swap);
+    if constexpr (by_number) // well before the columns are read: a pack is slow to read just after its numbers are written
+        LG_UNROLL for (int t = 0; t < KB; t++) {
+            exchange_rows(a.at(0, j), at + t, swap[at + t], n - j);
+            if (whole) exchange_rows(a, at + t, swap[at + t], at);
+        }
+    for (; j + NB <= n; j += NB) lu_update<KB, NB, by_number>(a, m, at, j, swap);
     if (NB > 2 && j + 2 <= n) {
-        lu_update<KB, NB < 2 ? 1 : 2>(a, m, at, j, swap);
+        lu_update<KB, NB < 2 ? 1 : 2, by_number>(a, m, at, j, swap);
         j += 2;
     }
-    for (; j < n; j++) lu_update<KB, 1>(a, m, at, j, swap);
-    if (!whole) return;
-    for (j = 0; j + NB <= at; j += NB) lu_left<KB, NB>(a, m, at, j, swap);
-    for (; j < at; j++) lu_left<KB, 1>(a, m, at, j, swap);
+    for (; j < n; j++) lu_update<KB, 1, by_number>(a, m, at, j, swap);
+    if (by_number || !whole) return;
+    for (j = 0; j + NB <= at; j += NB) exchange_through_masks<KB, NB>(a.at(0, j), m, at, swap);
+    for (; j < at; j++) exchange_through_masks<KB, 1>(a.at(0, j), m, at, swap);
 }
 
 // Rows below the pivot row of which lu_step() keeps the masks: AVX-512 has seven registers for masks.
 constexpr int most_below = 7;
+template <int KB, int NB, class V>
+LG_FN void lu_columns(tile<V> a, int m, int n, int at, typename traits<V>::real *swap, typename traits<V>::I &info,
+                      bool whole) {
+    constexpr bool with_fewest = by_numbers<V>(most_below + 2), with_most = by_numbers<V>(1 << 30); // rows
+    if (with_fewest == with_most || by_numbers<V>(m - at))
+        lu_panel_and_columns<KB, NB, with_most>(a, m, n, at, swap, info, whole);
+    else
+        lu_panel_and_columns<KB, NB, with_fewest>(a, m, n, at, swap, info, whole);
+}
 // Step t, with R rows below it: column t, then those right of it and, if `whole`, left of it.
 template <int R, class V>
 LG_CALL void lu_step(tile<V> a, int n, int t, typename traits<V>::real *swap, typename traits<V>::I &info, bool whole) {
@@ -243,25 +274,8 @@ LG_CALL typename traits<V>::I lu(tile<V> a, int m, int n, typename traits<V>::re
 
 // Undoes the exchanges of n rows in NB columns of x, the last one first.
 template <int NB, class V> LG_FN void restore_columns(tile<V> x, int n, const typename traits<V>::real *swap) {
-    typedef typename traits<V>::real P;
-    typedef typename traits<V>::scalar T;
-    for (int k = n - 1; k >= 0; k--) {
-        if constexpr (traits<V>::width == 1) {
-            exchange_two<NB>(x, k, (int)swap[k]);
-            continue;
-        }
-        V top[NB];
-        LG_UNROLL for (int c = 0; c < NB; c++) top[c] = x(k, c);
-        for (int i = k + 1; i < n; i++) {
-            const auto here = swap[k] == P(T(i));
-            LG_UNROLL for (int c = 0; c < NB; c++) {
-                V y = x(i, c);
-                exchange(here, top[c], y);
-                x(i, c) = y;
-            }
-        }
-        LG_UNROLL for (int c = 0; c < NB; c++) x(k, c) = top[c];
-    }
+    for (int k = n - 1; k >= 0; k--)
+        by_numbers<V>(n - k) ? exchange_rows(x, k, swap[k], NB) : exchange_through_masks<1, NB>(x, n, k, swap);
 }
 template <class V> LG_CALL void restore_rows(tile<V> x, int n, int k, const typename traits<V>::real *swap) {
     const int nb = side<V>::value;
@@ -270,17 +284,10 @@ template <class V> LG_CALL void restore_rows(tile<V> x, int n, int k, const type
     for (; j < k; j++) restore_columns<1>(x.at(0, j), n, swap);
 }
 // Exchanges m numbers as the first `count` steps exchanged rows.
-template <class P> LG_FN void exchange_numbers(P *x, int count, int m, const P *swap) {
-    typedef typename traits<P>::scalar T;
-    for (int k = 0; k < count; k++) {
-        if constexpr (traits<P>::width == 1) {
-            exchange_two<1>(tile<P>{x, 1, 1}, k, (int)swap[k]);
-            continue;
-        }
-        P top = x[k];
-        for (int i = k + 1; i < m; i++) exchange(swap[k] == P(T(i)), top, x[i]);
-        x[k] = top;
-    }
+template <class P> LG_FN void exchange_numbers(P *number, int count, int m, const P *swap) {
+    const tile<P> x = {number, 1, 1};
+    for (int k = 0; k < count; k++)
+        by_numbers<P>(m - k) ? exchange_rows(x, k, swap[k], 1) : exchange_through_masks<1, 1>(x, m, k, swap);
 }
 // b becomes U^-T for an upper triangle U: its upper triangle is left zero and not worked on.
 template <class V> LG_FN void invert_lower(tile<V> t, int n, tile<V> b) {
@@ -289,6 +296,18 @@ template <class V> LG_FN void invert_lower(tile<V> t, int n, tile<V> b) {
     const int nb = side<V>::value;
     for (int j = 0; j < n; j += nb) solve_lower<false>(t.at(j, j), n - j, b.at(j, j), n - j < nb ? n - j : nb);
 }
+
+// Kernels leave out different zeros of an inverse, so its zeros are made positive, and beside pivots that are not finite,
+// where zeros show, all of it is NaN. For that numbers are multiplied by inverse_mark() and settled().
+template <class V, class F> LG_FN typename traits<V>::real inverse_mark(const F &pivot, int n) {
+    typedef typename traits<V>::real P;
+    const P infinite = infinity<P>();
+    auto finite = P(0) == P(0);
+    for (int i = 0; n > 1 && i < n; i++) finite = finite & (abs1_(scale_(pivot(i), P(0.5))) < infinite);
+    return select(finite, P(1), infinite - infinite);
+}
+template <class P> LG_FN P settled(P x, P mark) { return fma_(x, mark, P(0)); }
+template <class P> LG_FN cx<P> settled(cx<P> x, P mark) { return {settled(x.re, mark), settled(x.im, mark)}; }
 
 // det = m 2^e with |m| between 1 and 2 (or zero, or not finite), whatever the sizes of the pivots
 template <class V> struct scaled_number {

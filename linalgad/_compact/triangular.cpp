@@ -8,7 +8,8 @@ namespace {
 
 template <class V> struct solve_triangular_op {
     static ptrdiff_t elements(ptrdiff_t, ptrdiff_t n, ptrdiff_t k, int) { return n * n + n * k + (n > k ? n : k) * n; }
-    template <bool upper, bool transposed, int N> LG_FN static void direct(const part &c, const V (&x)[N][N], const V (&recip)[N]) {
+    template <bool upper, bool transposed, int N>
+    LG_FN static void solve_columns(const part &c, const V (&x)[N][N], const V (&recip)[N]) {
         const bool unit = c.call->flags & LG_UNIT, conjugated = c.call->flags & LG_CONJ;
         each_column<N, V>(c, 1, 2, [&](auto &z) {
             if (conjugated) conjugate(z);
@@ -27,10 +28,10 @@ template <class V> struct solve_triangular_op {
         if (!invert_diagonal(x, recip) && !(flags & LG_UNIT)) return false;
         store_info(typename traits<V>::I(0), c);
         switch (flags & (LG_UPPER | LG_TRANS)) {
-        case 0: direct<false, false>(c, x, recip); break;
-        case LG_UPPER: direct<true, false>(c, x, recip); break;
-        case LG_TRANS: direct<true, true>(c, x, recip); break;
-        default: direct<false, true>(c, x, recip);
+        case 0: solve_columns<false, false>(c, x, recip); break;
+        case LG_UPPER: solve_columns<true, false>(c, x, recip); break;
+        case LG_TRANS: solve_columns<true, true>(c, x, recip); break;
+        default: solve_columns<false, true>(c, x, recip);
         }
         return true;
     }

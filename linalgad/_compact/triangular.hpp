@@ -1,5 +1,5 @@
 // Triangular systems. In a tile a transposed or reversed matrix is a matter of strides, so the lower triangular solver
-// is the only one.
+// is the only one there; of orders that the compiler knows, matrices are in registers, and substitute() has all kinds.
 #ifndef LINALGAD_COMPACT_TRIANGULAR_HPP
 #define LINALGAD_COMPACT_TRIANGULAR_HPP
 
@@ -54,7 +54,8 @@ template <class V> LG_FN typename traits<V>::I first_zero(tile<V> t, int n) {
     return info;
 }
 
-// Orders that the compiler knows, in registers: the operations above in the same order, so the same results bit for bit.
+// Orders that the compiler knows, in registers: the operations above in the same order, so the same results bit for
+// bit.
 // z becomes T^-1 z for the upper or lower triangle T of x or, if `transposed`, of its transpose.
 template <bool upper, bool transposed, bool unit, int N, int K, class V>
 LG_FN void substitute(const V (&x)[N][N], const V (&recip)[N], V (&z)[N][K]) {

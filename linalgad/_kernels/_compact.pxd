@@ -13,6 +13,7 @@ cdef extern from "abi.h" nogil:
     cdef enum:
         LG_MAX_WIDTH
         LG_MAX_VIEWS
+        LG_ALONE_FROM
         LG_UPPER
         LG_TRANS
         LG_CONJ
@@ -83,6 +84,7 @@ cdef enum:
 
 cdef struct Compact:
     const lg_entry *entry
+    const lg_entry *alone   # the same results bit for bit, a matrix at a time, for half a pack and less; or NULL
     int width
     Py_ssize_t m, n, k
     int flags

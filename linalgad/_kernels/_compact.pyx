@@ -50,14 +50,20 @@ cdef const lg_entry *compact_entry(int op, int dtype) noexcept nogil:
     return NULL if _tier == NULL else &_tier.op[op][dtype]
 
 
+cdef inline int dtype_of(int typenum) noexcept nogil:
+    """Dtypes counted from float32 to complex128."""
+    return (0 if typenum == cnp.NPY_FLOAT else 1 if typenum == cnp.NPY_DOUBLE else 2 if typenum == cnp.NPY_CFLOAT
+            else 3)
+
+
 cdef bint compact_serves(Compact *c, int row, int op, int typenum, double order, lane_fn fallback,
                          const void *fallback_op) noexcept:
     """Whether the compact kernels are the fastest for such a slice; if so, prepare `c` but for sizes and operands."""
-    cdef int dtype = (0 if typenum == cnp.NPY_FLOAT else 1 if typenum == cnp.NPY_DOUBLE else
-                      2 if typenum == cnp.NPY_CFLOAT else 3)
+    cdef int dtype = dtype_of(typenum)
     if _tier == NULL or not 1 <= order <= _rows[row].most[dtype]:
         return False
     c.entry = &_tier.op[op][dtype]
+    c.alone = NULL
     c.width = 1 if row >= COMPACT_ALONE else _tier.width[dtype]
     c.slice_ns = _rows[row].base_ns + _rows[row].cubic_ns * order * order * order
     c.fallback = fallback
@@ -73,9 +79,15 @@ cdef bint serves_or_plans(Compact *c, Plan *plan, int tier_op, double size, Py_s
                           const void *fallback_op) except -1:
     """`compact_serves` by the kernels over the batch or those for one matrix; if neither, the plan of LAPACK's lanes.
 
-    One large matrix that is worth all threads of the BLAS is left to LAPACK.
+    One large matrix that is worth all threads of the BLAS is left to LAPACK. Real kernels of both kinds have the same
+    results bit for bit, so those for one matrix take what would fill no more than half of a pack.
     """
+    cdef int dtype = dtype_of(typenum)
     if compact_serves(c, row, op, typenum, order, fallback, fallback_op):
+        if dtype < 2 and LG_ALONE_FROM <= order <= _rows[blocked_row].most[dtype]:
+            if 2 * batch <= c.width:
+                return compact_serves(c, blocked_row, blocked_op, typenum, order, fallback, fallback_op)
+            c.alone = &_tier.op[blocked_op][dtype]
         return True
     plan[0] = plan_lanes(tier_op, size, batch, lanes)
     return not plan.wide and compact_serves(c, blocked_row, blocked_op, typenum, order, fallback, fallback_op)
@@ -88,13 +100,15 @@ cdef int compact_lane(const void *c_, Py_ssize_t step, char *ws) noexcept nogil:
     cdef lg_call call
     cdef char *places[LG_MAX_VIEWS][LG_MAX_WIDTH]
     cdef const Slices *s
-    cdef int v, l, failures = 0
+    cdef int v, l, failures = 0, count = <int>min(c.share, c.batch - first), alone = count % c.width
+    cdef int *info = c.info + first
+    cdef bint failed = False
     call.m = c.m
     call.n = c.n
     call.k = c.k
     call.flags = c.flags
-    call.count = <int>min(c.share, c.batch - first)
-    call.info = c.info + first
+    call.count = count
+    call.info = info
     call.ws = ws
     for v in range(c.views):
         s = c.view[v]
@@ -105,15 +119,28 @@ cdef int compact_lane(const void *c_, Py_ssize_t step, char *ws) noexcept nogil:
             call.x[v].base = s.data + first * s.step
             call.x[v].list = NULL
         else:
-            for l in range(call.count):
+            for l in range(count):
                 places[v][l] = at(s, first + l)
             call.x[v].list = places[v]
-    if c.entry.run(&call) == 0:
+    if c.alone != NULL and 0 < alone and 2 * alone <= c.width:
+        call.count = count - alone
+    if call.count > 0:
+        failed = c.entry.run(&call) != 0
+    if call.count < count:
+        for v in range(c.views):
+            if call.x[v].list == NULL:
+                call.x[v].base += call.count * call.x[v].step
+            else:
+                call.x[v].list = places[v] + call.count
+        call.info += call.count
+        call.count = alone
+        failed |= c.alone.run(&call) != 0
+    if not failed:
         return 0
-    for l in range(call.count):
-        if call.info[l] != 0:
-            call.info[l] = c.fallback(c.fallback_op, first + l, ws)
-            failures += call.info[l] != 0
+    for l in range(count):
+        if info[l] != 0:
+            info[l] = c.fallback(c.fallback_op, first + l, ws)
+            failures += info[l] != 0
     return failures
 
 
@@ -131,6 +158,8 @@ cdef object run_compact(Compact *c, Py_ssize_t batch, size_t fallback_bytes, lan
     cdef Py_ssize_t packs = (batch + c.width - 1) // c.width, i
     cdef bint uniform = True
     cdef size_t ws_bytes = max(<size_t>c.entry.workspace(c.m, c.n, c.k, c.flags), fallback_bytes)
+    if c.alone != NULL:
+        ws_bytes = max(ws_bytes, <size_t>c.alone.workspace(c.m, c.n, c.k, c.flags))
     cdef char *own = NULL
     cdef cnp.npy_intp size = batch
     if batch == 0:

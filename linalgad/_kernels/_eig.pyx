@@ -13,6 +13,7 @@ from numpy cimport ndarray
 from ._types cimport lapack_t, blas_int, complex64_t, complex128_t
 from ._layout cimport (
     Slices, slices, load_slice_t, store_slice, store_slice_t, fill_nan, all_finite, batch_size, aligned, empty,
+    identity,
 )
 from ._gauge cimport fix_phase
 from ._lanes cimport lane_fn, of_type, plan_lanes, run_lanes, OP_EIG, OP_EIGVALS
@@ -117,15 +118,13 @@ cdef int schur(const EigOp *op, real_t *a, real_t *wr, real_t *right, real_t *le
     cdef real_t *tau = work + n
     cdef real_t *rest = work + 2 * n
     gebal[real_t](b'B', n, a, n, &first, &last, work)
-    cdef bint hessenberg = last - first < 2
-    if not hessenberg:
+    if last - first > 1:
         gehrd[real_t](n, first, last, a, n, tau, rest, lwork)
-    if op.want_right and hessenberg:
-        for j in range(n * n):
-            right[j] = j % (n + 1) == 0
+        if op.want_right:
+            memcpy(right, a, n * n * sizeof(real_t))
+            orghr[real_t](n, first, last, right, n, tau, rest, lwork)
     elif op.want_right:
-        memcpy(right, a, n * n * sizeof(real_t))
-        orghr[real_t](n, first, last, right, n, tau, rest, lwork)
+        identity[real_t](n, n, right)
     for j in range(n):
         for i in range(j + 2, n):
             a[j * n + i] = 0

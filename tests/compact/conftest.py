@@ -32,6 +32,6 @@ def each_tier():
 def blocked_tier(request):
     """Each tier that this CPU has, its kernels for one matrix at a time serving every order."""
     before = _compact.use()
-    select(request.param, blocked=True)
+    select(request.param, packs=False, blocked=True)
     yield request.param
     _compact.use(before)

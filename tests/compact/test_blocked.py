@@ -6,7 +6,7 @@ from _matrices import H, definite, matrix, normal
 from _measure import as_tuple, assert_ratios, assert_same_bits, distance, part, residual_ratio, solution_ratio
 from _tols import rounding
 from compact._ops import OPS
-from compact._tiers import TIERS, WITH_LAPACK, select
+from compact._tiers import BATCHES, TIERS, WIDTH, WITH_LAPACK, select
 
 import linalgad as la
 from linalgad._lib import _compact
@@ -124,7 +124,7 @@ def test_tiers_agree(op, dtype, rng):
     before, results = _compact.use(), []
     try:
         for name in WITH_LAPACK:
-            select(name, blocked=True)
+            select(name, packs=False, blocked=True)
             results.append(as_tuple(op.call(*args)))
     finally:
         _compact.use(before)
@@ -216,3 +216,85 @@ def test_bad_pivots_are_reported(blocked_tier):
     piv[1, 4] = 3
     with pytest.raises(ValueError, match="piv"):
         la.lu_solve((lu, piv), np.ones((3, 20, 1)))
+
+
+def _everything(a, b, trans):
+    """What follows from LU and Cholesky for the matrices `a`, square or not, by name."""
+    f = la.lu_factor_ex(a)
+    outs = {"lu": f, "plu": la.lu(a), "permuted": la.lu(a, permute_l=True), "rows": la.lu(a, p_indices=True)}
+    if a.shape[-1] == a.shape[-2]:
+        outs |= {"solve": la.solve_ex(a, b), "inv": la.inv_ex(a), "det": la.det(a), "slogdet": la.slogdet(a)}
+        outs |= {"lu_solve": la.lu_solve((f.lu, f.piv), b, trans=trans, errors="nan")}
+        outs |= {upper: la.cholesky_ex(a, upper=upper) for upper in (False, True)}
+    return outs
+
+
+def _with_one_nan(outs):
+    """The same arrays with the same NaN everywhere: its sign is the processor's business."""
+    return tuple(np.where(np.isnan(x), np.abs(x), x).astype(x.dtype) for x in as_tuple(outs))
+
+
+def _stacks(rng, shape, dtype):
+    """Regular and definite matrices, ties, zero columns, what is not finite, ends of the range, rows of any size."""
+    a = normal(rng, (WIDTH, *shape), dtype)
+    info = np.finfo(dtype)
+    singular, spoilt = a.copy(), a.copy()
+    singular[::2, :, shape[1] // 2] = 0
+    spoilt[0, shape[0] // 2, shape[1] // 3] = np.nan
+    spoilt[1, 0, 0], spoilt[2, -1, -1], spoilt[3, -1, 0] = np.inf, -np.inf, np.inf
+    powers = rng.integers(info.minexp // 2, info.maxexp // 2, (WIDTH, shape[0], 1))
+    yield from (a, rng.integers(-1, 2, a.shape).astype(dtype), singular, spoilt)
+    yield from (a * info.tiny * 4, a * (info.max / 1000), a * np.ldexp(dtype.type(1), powers))
+    if shape[0] == shape[1]:
+        yield definite(rng, (WIDTH,), shape[0], dtype)
+        yield -np.eye(shape[0], dtype=dtype)[[rng.permutation(shape[0]) for _ in range(WIDTH)]]
+        yield np.tril(a)
+        yield -np.triu(np.abs(a))
+
+
+@pytest.mark.parametrize("name", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [*((n, n) for n in (16, 17, 24, 33, 40, 64)), (40, 30), (20, 64), (70, 20)], ids=str)
+@pytest.mark.parametrize("tier", TIERS)
+def test_real_kernels_for_packs_have_the_same_bits(tier, shape, name, rng):
+    """This lets the kernels for one matrix take the end of a stack."""
+    before, dtype = _compact.use(), np.dtype(name)
+    try:
+        with np.errstate(all="ignore"):
+            for a in _stacks(rng, shape, dtype):
+                for columns, trans in ((1, 0), (3, 1), (9, 2)):
+                    b = normal(rng, (WIDTH, shape[0], columns), dtype)
+                    select(tier)
+                    expected = _everything(a, b, trans)
+                    select(tier, packs=False, blocked=True)
+                    for key, found in _everything(a, b, trans).items():
+                        assert_same_bits(_with_one_nan(found), _with_one_nan(expected[key]), key)
+    finally:
+        _compact.use(before)
+
+
+@op
+@pytest.mark.parametrize("batch", BATCHES[1:])
+@pytest.mark.parametrize("n", [15, 16, 33])
+def test_stacks_of_packs_and_single_matrices(op, batch, n, dtype, rng):
+    """Kernels of both kinds serve: the results and the failures are those of each matrix alone, whatever the layout."""
+    before = _compact.use()
+    try:
+        for tier in TIERS:
+            select(tier, blocked=True)
+            args = op.make(rng, (batch,), n, dtype, "separated")
+            found = op.call(*args)
+            for i in range(batch):
+                assert_same_bits(op.call(*(x[i] for x in args)), part(found, i), i)
+            # two batch axes that no single stride joins
+            assert_same_bits(op.call(*(np.stack([x, x, x], 1)[:, ::2] for x in args)),
+                             tuple(np.stack([x, x], 1) for x in as_tuple(found)))
+            for failing in ([0], [batch - 1], [0, batch - 1]) if op.fails else ():
+                broken = args[0].copy()
+                broken[failing] = 0
+                with pytest.raises(la.LinAlgError) as caught:
+                    op.call(broken, *args[1:])
+                assert sorted(set(caught.value.indices)) == sorted({(i,) for i in failing})
+                others = np.delete(np.arange(batch), failing)
+                assert_same_bits(part(op.call(broken, *args[1:], errors="nan"), others), part(found, others))
+    finally:
+        _compact.use(before)

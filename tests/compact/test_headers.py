@@ -43,8 +43,13 @@ SOURCE = """
 BODIES = {
     "cholesky.hpp": "r[0] = (int)lg::cholesky<V>(a, n);",
     "triangular.hpp": "lg::solve_lower<true>(a, n, b, n); lg::solve_upper<false>(a, n, b, n); "
-                      "lg::conjugate(b, n, n); r[0] = (int)lg::first_zero(a, n);",
+                      "lg::conjugate(b, n, n); r[0] = (int)lg::first_zero(a, n); V t[3][3], d[3], z[3][2], w[3][3]; "
+                      "lg::load_block(t, a); lg::load_block(z, b); r[1] = lg::invert_diagonal(t, d); "
+                      "lg::substitute<true, false, false>(t, d, z); lg::conjugate(z); lg::store_block(z, b); "
+                      "lg::invert_lower<false>(t, d, w); lg::store_block(w, c);",
     "lu.hpp": "r[0] = (int)lg::lu(a, n, n, p); lg::invert_lower(a.t(), n, c); lg::restore_rows(c, n, n, p); "
+              "y[0] = lg::settled(y[1], lg::inverse_mark<V>([y](int i) { return y[i]; }, n)); "
+              "lg::exchange_numbers(p, n, n, p + n); "
               "y[0] = lg::lu_determinant([a](int i) { return a(i, i); }, n, p).m; "
               "p[0] = lg::log_modulus(p[1], (lg::traits<P>::I)n);",
     "lu_small.hpp": "lg::small_lu<3, V> f; V z[3][2]; lg::load_block(f.x, a); lg::transpose(f.x); "
@@ -52,8 +57,8 @@ BODIES = {
     "det_small.hpp": "V d2[2][2], d3[3][3]; lg::load_block(d2, a); lg::load_block(d3, b); "
                      "r[0] = lg::any(lg::determinant(d2, y[0])) + lg::any(lg::determinant(d3, y[1]));",
     "cholesky_solve.hpp": "lg::solve_factored(a, n, b, n, true); lg::gram(a, n, c); lg::small_factor<3, V> f; "
-                          "V z[3][2]; lg::load_block(f.x, a); r[0] = f.invert_diagonal(); lg::load_block(z, b); "
-                          "f.solve(z, false); f.inverse(f.x); lg::store_block(z, b);",
+                          "V z[3][2]; lg::load_block(f.x, a); r[0] = lg::invert_diagonal(f.x, f.recip); "
+                          "lg::load_block(z, b); f.solve(z, false); f.inverse(f.x); lg::store_block(z, b);",
     "qr.hpp": "lg::qr(a, n, n, y); lg::qr_form(a, y, n, n, b, n); lg::qr_triangle(a, c, n, n); "
               "lg::qr_turn(c, n, n, b, n);",
     "matmul.hpp": "lg::multiply(a, b, c, n, n, n);",

@@ -23,6 +23,9 @@ def _sized(rng, count, n, dtype, kind):
     if kind == "parallel":
         rows, columns = normal(rng, (2, count, n), wide(dtype))
         a = rows[:, :, None] * columns[:, None, :] * (1 + 8 * eps(dtype) * a)
+    if kind == "near":  # determinants between a 4th and a 400th of the permanent
+        rows, columns = normal(rng, (2, count, n), wide(dtype))
+        a = rows[:, :, None] * columns[:, None, :] + 2.0 ** -rng.uniform(0, 4, (count, 1, 1)) * a
     if kind == "graded":
         span = 25 if eps(dtype) < 1e-10 else 6
         a = a * 2.0 ** rng.integers(-span, span, (count, n, 1)) * 2.0 ** rng.integers(-span, span, (count, 1, n))
@@ -42,7 +45,7 @@ def _cofactors(a):
                                                                for r in range(1, n)])) for j in range(n)), minors
 
 
-@pytest.mark.parametrize("kind", ["regular", "parallel", "graded"])
+@pytest.mark.parametrize("kind", ["regular", "parallel", "near", "graded"])
 @pytest.mark.parametrize("n", [2, 3])
 def test_determinants_in_sixty_digits(n, kind, dtype, tier, rng):
     """The error is that of a change of each number by roundings of the largest of its column, as for pivoted LU."""
@@ -67,6 +70,24 @@ def test_real_determinants_of_order_two(name, kind, tier, rng):
             (float(mpmath.mpf(p) * s - mpmath.mpf(q) * r), float(abs(mpmath.mpf(p) * s) + abs(mpmath.mpf(q) * r)))
             for (p, q), (r, s) in a.astype(float).tolist()]).T
     assert (np.abs(la.det(a) - true) <= 2 * eps(name) * (products if tier == "baseline" else np.abs(true))).all()
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 6, 7, 8, 10, 15, 17])
+def test_inverses_do_not_depend_on_the_others(n, dtype, tier, rng):
+    """Nor do the signs of their zeros, nor what becomes of infinite pivots."""
+    a = normal(rng, (2 * WIDTH + 3, n, n), dtype)
+    a[1::4] = -np.eye(n, dtype=dtype)[rng.permutation(n)]
+    a[2::4] = np.tril(a[2::4])
+    a[3::8, -1, -1] = np.inf
+    a[7::8] = np.diag(np.r_[[-1.0] * (n - 1), np.inf])
+    x = la.inv(a)
+    finite = np.isfinite(a).all((-2, -1))
+    assert np.isfinite(x[finite]).all()
+    assert np.isnan(x[~finite]).all()
+    assert not np.signbit(x.view(x.real.dtype)[finite][x.view(x.real.dtype)[finite] == 0]).any()
+    for i in np.flatnonzero(finite):
+        assert_same_bits(la.inv(a[i]), x[i], i)
+    assert np.isnan(la.inv(a[3])).all()
 
 
 @determinant
