@@ -12,7 +12,7 @@
 enum { LG_MAX_WIDTH = 16, LG_MAX_VIEWS = 6 };
 /* The least order for which SIMD within one matrix pays: from here on the kernels for one matrix, which for real
  * numbers have the same results, take what would fill no more than half of a pack. */
-enum { LG_ALONE_FROM = 16 };
+enum { LG_ALONE_FROM = 24 };
 
 /* One operand: where the matrices lie, and their strides in bytes (any sign, zero too). */
 typedef struct lg_view {

@@ -170,6 +170,7 @@ template <class V> struct blocked_inv_op {
     }
     static void run(const part &c) {
         typedef typename rows<V>::S S;
+        typedef typename traits<V>::real P;
         const int n = (int)c.call->n, packs = packs_for(n, rows<V>::W);
         arena ws{c.call->ws};
         const rows<V> f = take_rows<V>(ws, n, n), x = take_rows<V>(ws, n, n);
@@ -178,15 +179,16 @@ template <class V> struct blocked_inv_op {
         const int info = factor(f, n, n, swap, ws);
         set_info(c, info);
         if (info) return;
+        typename traits<S>::real mark = 0; // as in the kernel for packs
+        for (int i = 0; n > 1 && i < n; i++) mark = see(mark, f.get(i, i));
         for (int i = 0; i < n; i++) {
-            for (int q = 0; q < packs; q++) x.row(i)[q] = V(0);
-            x.put(i, i, S(1));
+            for (int q = 0; q < packs; q++) x.row(i)[q] = marked(V(0), P(mark));
+            x.put(i, i, marked(S(1), mark));
         }
         solve_rows<forward, false, true>(f, n, x, packs);
         solve_rows<backward, true, false>(f, n, x, packs);
-        const typename traits<V>::real mark(inverse_mark<S>([f](int i) { return f.get(i, i); }, n));
         for (int i = 0; i < n; i++)
-            for (int q = 0; q < packs; q++) x.row(i)[q] = settled(x.row(i)[q], mark);
+            for (int q = 0; q < packs; q++) x.row(i)[q] = marked(x.row(i)[q], P(0));
         positions(swap, n, n, row, position);
         store_rows(x, place(c, 1), c.call->x[1].rs, c.call->x[1].cs, n, n, row);
     }

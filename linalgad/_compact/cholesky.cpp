@@ -67,10 +67,14 @@ template <class V> struct cholesky_solve_op {
 };
 
 template <class V> struct cholesky_inverse_op {
+    typedef typename traits<V>::real P;
     static ptrdiff_t elements(ptrdiff_t, ptrdiff_t n, ptrdiff_t, int) { return 3 * n * n; }
     template <int N> LG_CALL static bool direct(const part &c) {
         small_factor<N, V> f;
         if (!lies_directly<V>(c, 1, N, N) || !small_factor_of(c, f)) return false;
+        P mark = P(0);
+        LG_UNROLL for (int i = 0; i < N; i++) LG_UNROLL for (int j = 0; j < i; j++) mark = see(mark, f.x[i][j]);
+        if (any(not_(mark == P(0)))) return false;
         store_info(typename traits<V>::I(0), c);
         V z[N][N];
         f.inverse(z);
@@ -87,7 +91,11 @@ template <class V> struct cholesky_inverse_op {
         const tile<V> a = load_triangle(pa, c, 0, n, px, upper), m = ordered(pm, by_rows, n, n);
         const tile<V> x = result(px, c, 1, n, n);
         store_info(first_zero(a, n), c);
-        invert_lower(upper ? a.t() : a, n, m);
+        const tile<V> lower = upper ? a.t() : a;
+        P mark = P(0);
+        for (int i = 0; n > 1 && i < n; i++)
+            for (int j = 0; j <= i; j++) mark = see(mark, lower(i, j));
+        invert_lower(lower, n, m, mark);
         gram(m, n, upper ? x.t() : x); // R^H R is conj(L L^H) for L = R^T: its inverse is the transpose
         store(x, c, 1, n, n, pa);
     }

@@ -98,16 +98,19 @@ template <class P> LG_FN cx<P> times_power(cx<P> x, typename traits<P>::I e) {
     return {times_power(x.re, e), times_power(x.im, e)};
 }
 // Division of many numbers by x: by its reciprocal, except where that is subnormal or infinite.
-template <class V> struct divisor {
+template <class V> LG_FN auto has_reciprocal(V x) {
     typedef bits<typename traits<V>::scalar> B;
     typedef typename traits<V>::real P;
+    const P a = absmax_(x);
+    return (a >= P(B::tiny)) & (a <= P(B::huge));
+}
+template <class V> struct divisor {
     V d, r;
     typename traits<V>::M odd;
     bool any_odd;
     divisor() = default;
     LG_FN explicit divisor(V x) : d(x), r(recip_(x)) {
-        const P a = absmax_(x);
-        odd = not_((a >= P(B::tiny)) & (a <= P(B::huge)));
+        odd = not_(has_reciprocal(x));
         any_odd = any(odd);
     }
     LG_FN V operator()(V y) const {

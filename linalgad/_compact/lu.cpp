@@ -217,7 +217,7 @@ template <class V> struct inv_op {
         store_info(typename traits<V>::I(0), c);
         V z[N][N];
         f.inverse(z);
-        LG_UNROLL for (int i = 0; i < N; i++) LG_UNROLL for (int j = 0; j < N; j++) z[i][j] = settled(z[i][j], P(1));
+        LG_UNROLL for (int i = 0; i < N; i++) LG_UNROLL for (int j = 0; j < N; j++) z[i][j] = marked(z[i][j], P(0));
         put_matrix(z, c, 1);
         return true;
     }
@@ -231,11 +231,12 @@ template <class V> struct inv_op {
         const tile<V> a = load(pa, c, 0, n, n, spare).t(), x = ordered(px, by_rows, n, n);
         store_info(lu(a, n, n, swap), c);
         lists.fill(swap, n, n, number);
-        invert_lower(a.t(), n, x);
+        P mark = P(0); // whatever is not finite reaches the pivot of its column; the inverse of one infinity is 0
+        for (int i = 0; n > 1 && i < n; i++) mark = see(mark, a(i, i));
+        invert_lower(a.t(), n, x, mark);
         solve_upper<true>(a.t(), n, x, n);
-        const P mark = inverse_mark<V>([a](int i) { return a(i, i); }, n);
-        for (int i = 0; i < n; i++)
-            for (int j = 0; j < n; j++) x(i, j) = settled(x(i, j), mark);
+        for (int i = 0; i < n; i++) // the signs of zeros depend on which are left out
+            for (int j = 0; j < n; j++) x(i, j) = marked(x(i, j), P(0));
         store(x, c, 1, n, n, spare, lists.row);
     }
 };

@@ -289,25 +289,20 @@ template <class P> LG_FN void exchange_numbers(P *number, int count, int m, cons
     for (int k = 0; k < count; k++)
         by_numbers<P>(m - k) ? exchange_rows(x, k, swap[k], 1) : exchange_through_masks<1, 1>(x, m, k, swap);
 }
+// A mark is 0, or NaN if any of the numbers it has seen is not finite.
+template <class P> LG_FN P see(P mark, P x) { return fma_(x, P(0), mark); }
+template <class P> LG_FN P see(P mark, cx<P> x) { return see(see(mark, x.re), x.im); }
+template <class P> LG_FN P marked(P x, P mark) { return x + mark; }
+template <class P> LG_FN cx<P> marked(cx<P> x, P mark) { return {x.re + mark, x.im + mark}; }
 // b becomes U^-T for an upper triangle U: its upper triangle is left zero and not worked on.
-template <class V> LG_FN void invert_lower(tile<V> t, int n, tile<V> b) {
+// Where a number of the triangle is not finite it would show which zeros are left out, and kernels leave out different
+// ones: `mark` has then made NaN of it all.
+template <class V> LG_FN void invert_lower(tile<V> t, int n, tile<V> b, typename traits<V>::real mark) {
     for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++) b(i, j) = V(i == j);
+        for (int j = 0; j < n; j++) b(i, j) = marked(V(i == j), mark);
     const int nb = side<V>::value;
     for (int j = 0; j < n; j += nb) solve_lower<false>(t.at(j, j), n - j, b.at(j, j), n - j < nb ? n - j : nb);
 }
-
-// Kernels leave out different zeros of an inverse, so its zeros are made positive, and beside pivots that are not finite,
-// where zeros show, all of it is NaN. For that numbers are multiplied by inverse_mark() and settled().
-template <class V, class F> LG_FN typename traits<V>::real inverse_mark(const F &pivot, int n) {
-    typedef typename traits<V>::real P;
-    const P infinite = infinity<P>();
-    auto finite = P(0) == P(0);
-    for (int i = 0; n > 1 && i < n; i++) finite = finite & (abs1_(scale_(pivot(i), P(0.5))) < infinite);
-    return select(finite, P(1), infinite - infinite);
-}
-template <class P> LG_FN P settled(P x, P mark) { return fma_(x, mark, P(0)); }
-template <class P> LG_FN cx<P> settled(cx<P> x, P mark) { return {settled(x.re, mark), settled(x.im, mark)}; }
 
 // det = m 2^e with |m| between 1 and 2 (or zero, or not finite), whatever the sizes of the pivots
 template <class V> struct scaled_number {

@@ -23,7 +23,6 @@ template <int N, class V> struct small_lu {
     M to[N][N]; // of rows t < i: exchanged in step t
 
     template <bool whole> LG_FN bool factor() {
-        typedef bits<T> B;
         M fine = P(0) == P(0);
         LG_UNROLL for (int t = 0; t < N; t++) {
             pivot_search<V> found(x[t][t], P(T(t)));
@@ -33,8 +32,7 @@ template <int N, class V> struct small_lu {
                 to[t][i] = swap[t] == P(T(i));
                 LG_UNROLL for (int s = whole ? 0 : t; s < N; s++) exchange(to[t][i], x[t][s], x[i][s]);
             }
-            const P size = absmax_(x[t][t]);
-            fine = fine & (size >= P(B::tiny)) & (size <= P(B::huge));
+            fine = fine & has_reciprocal(x[t][t]);
             recip[t] = recip_(x[t][t]);
             LG_UNROLL for (int i = t + 1; i < N; i++) {
                 x[i][t] = x[i][t] * recip[t];

@@ -82,12 +82,9 @@ template <int N, int K, class V> LG_FN void conjugate(V (&z)[N][K]) {
 }
 // The reciprocals of the diagonal; whether they may be used.
 template <int N, class V> LG_FN bool invert_diagonal(const V (&x)[N][N], V (&recip)[N]) {
-    typedef bits<typename traits<V>::scalar> B;
-    typedef typename traits<V>::real P;
-    auto fine = P(0) == P(0);
+    auto fine = has_reciprocal(x[0][0]);
     LG_UNROLL for (int i = 0; i < N; i++) {
-        const P size = absmax_(x[i][i]);
-        fine = fine & (size >= P(B::tiny)) & (size <= P(B::huge));
+        fine = fine & has_reciprocal(x[i][i]);
         recip[i] = recip_(x[i][i]);
     }
     return !any(not_(fine));

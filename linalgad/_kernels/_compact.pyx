@@ -128,10 +128,8 @@ cdef int compact_lane(const void *c_, Py_ssize_t step, char *ws) noexcept nogil:
         failed = c.entry.run(&call) != 0
     if call.count < count:
         for v in range(c.views):
-            if call.x[v].list == NULL:
+            if call.x[v].list == NULL:  # a list has one pack at most, so that nothing lies before the rest
                 call.x[v].base += call.count * call.x[v].step
-            else:
-                call.x[v].list = places[v] + call.count
         call.info += call.count
         call.count = alone
         failed |= c.alone.run(&call) != 0

@@ -274,7 +274,7 @@ def test_real_kernels_for_packs_have_the_same_bits(tier, shape, name, rng):
 
 @op
 @pytest.mark.parametrize("batch", BATCHES[1:])
-@pytest.mark.parametrize("n", [15, 16, 33])
+@pytest.mark.parametrize("n", [23, 24, 33])
 def test_stacks_of_packs_and_single_matrices(op, batch, n, dtype, rng):
     """Kernels of both kinds serve: the results and the failures are those of each matrix alone, whatever the layout."""
     before = _compact.use()

@@ -47,8 +47,8 @@ BODIES = {
                       "lg::load_block(t, a); lg::load_block(z, b); r[1] = lg::invert_diagonal(t, d); "
                       "lg::substitute<true, false, false>(t, d, z); lg::conjugate(z); lg::store_block(z, b); "
                       "lg::invert_lower<false>(t, d, w); lg::store_block(w, c);",
-    "lu.hpp": "r[0] = (int)lg::lu(a, n, n, p); lg::invert_lower(a.t(), n, c); lg::restore_rows(c, n, n, p); "
-              "y[0] = lg::settled(y[1], lg::inverse_mark<V>([y](int i) { return y[i]; }, n)); "
+    "lu.hpp": "r[0] = (int)lg::lu(a, n, n, p); lg::invert_lower(a.t(), n, c, p[0]); lg::restore_rows(c, n, n, p); "
+              "p[2] = lg::see(p[0], y[0]); y[0] = lg::marked(y[1], p[2]); "
               "lg::exchange_numbers(p, n, n, p + n); "
               "y[0] = lg::lu_determinant([a](int i) { return a(i, i); }, n, p).m; "
               "p[0] = lg::log_modulus(p[1], (lg::traits<P>::I)n);",

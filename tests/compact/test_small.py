@@ -90,6 +90,28 @@ def test_inverses_do_not_depend_on_the_others(n, dtype, tier, rng):
     assert np.isnan(la.inv(a[3])).all()
 
 
+@both
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 7, 8, 15, 17])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -1.0], ids=str)
+def test_inverses_of_factors_do_not_depend_on_the_others(value, n, upper, dtype, tier, rng):
+    """Wherever a factor has a number that is not finite, its inverse is NaN; a negative one is like any other."""
+    c = triangular(rng, (2 * WIDTH + 3,), n, dtype)
+    for k in range(0, len(c), 2):
+        i, j = sorted(rng.integers(n, size=2))
+        c[k][(i, j) if upper else (j, i)] = value
+    x = la.cholesky_inverse(c, upper=upper)
+    if np.isfinite(value):
+        assert np.isfinite(x).all()
+    else:
+        assert np.isnan(x[::2]).all()
+        assert np.isfinite(x[1::2]).all()
+    for i in range(len(c)):
+        if np.isfinite(x[i]).all():
+            assert_same_bits(la.cholesky_inverse(c[i], upper=upper), x[i], i)
+        else:
+            assert np.isnan(la.cholesky_inverse(c[i], upper=upper)).all()
+
+
 @determinant
 @pytest.mark.parametrize("n", [2, 3])
 def test_determinants_do_not_depend_on_the_others(f, n, dtype, tier, rng):
