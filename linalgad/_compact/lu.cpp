@@ -241,6 +241,32 @@ template <class V> struct inv_op {
     }
 };
 
+// Determinants y of whole packs in a row from matrix `first` on, as long as they are plain, each to write(y, matrix).
+// Returns the first matrix that is left.
+template <int N, class V, class F> LG_CALL int plain_determinants(const lg_call *c, int first, const F &write) {
+    typedef typename traits<V>::scalar T;
+    const int width = traits<V>::width, start = first;
+    const part next(c, first, width);
+    if (!lies_directly<V>(next, 0, N, N)) return first;
+    const T *from = (const T *)place(next, 0, 0);
+    for (; first + width <= c->count; first += width, from += N * N * traits<V>::parts * width) {
+        V x[N][N], y[1][1];
+        take_matrix(x, from);
+        if (any(not_(determinant(x, y[0][0])))) break;
+        write(y, first);
+    }
+    __builtin_memset(c->info + start, 0, (first - start) * sizeof(int));
+    return first;
+}
+template <class V, class F> LG_FN int plain_stretch(const lg_call *c, int first, const F &write) {
+    return c->n == 2 ? plain_determinants<2, V>(c, first, write) : c->n == 3 ? plain_determinants<3, V>(c, first, write) : first;
+}
+// Whether operand v has one number after the other, and where those of matrix `first` on are.
+template <class V> LG_FN typename traits<V>::scalar *numbers_of(const lg_call *c, int v, int first) {
+    const part next(c, first, traits<V>::width);
+    return lies_directly<V>(next, v, 1, 1) ? (typename traits<V>::scalar *)place(next, v, 0) : nullptr;
+}
+
 template <class V> struct det_op {
     typedef typename traits<V>::real P;
     typedef typename traits<V>::I I;
@@ -292,25 +318,10 @@ template <class V> struct det_op {
         if (!closed_form<N>(c, y, plain, d)) y = select(plain, y, times_power(d.m, d.e));
         write_number(y, c, 1);
     }
-    // Whole packs in a row from matrix `first` on, as long as they are plain; the first matrix that is left.
-    template <int N> LG_CALL static int plain_stretch(const lg_call *c, int first) {
-        typedef typename traits<V>::scalar T;
-        const int width = traits<V>::width, parts = traits<V>::parts, start = first;
-        const part next(c, first, width);
-        if (first + width > c->count || !lies_directly<V>(next, 0, N, N) || !lies_directly<V>(next, 1, 1, 1)) return first;
-        const T *from = (const T *)place(next, 0, 0);
-        T *to = (T *)place(next, 1, 0);
-        for (; first + width <= c->count; first += width, from += N * N * parts * width, to += parts * width) {
-            V x[N][N], y[1][1];
-            take_matrix(x, from);
-            if (any(not_(lg::determinant(x, y[0][0])))) break;
-            put_matrix(y, to);
-        }
-        __builtin_memset(c->info + start, 0, (first - start) * sizeof(int));
-        return first;
-    }
     static int stretch(const lg_call *c, int first) {
-        return c->n == 2 ? plain_stretch<2>(c, first) : c->n == 3 ? plain_stretch<3>(c, first) : first;
+        auto *to = numbers_of<V>(c, 1, first);
+        if (!to) return first;
+        return plain_stretch<V>(c, first, [=](const V (&y)[1][1], int at) { put_matrix(y, to + (at - first) * traits<V>::parts); });
     }
     static void run(const part &c) {
         const int n = (int)c.call->n;
@@ -338,8 +349,21 @@ template <class V> struct slogdet_op {
         typename traits<V>::M plain;
         scaled_number<V> d;
         const bool all = det_op<V>::template closed_form<N>(c, y, plain, d);
-        const scaled_number<V> e = normalized(y);
+        const scaled_number<V> e = within_range(y);
         finish(c, all ? e : scaled_number<V>{select(plain, e.m, d.m), select(plain, e.e, d.e)});
+    }
+    static int stretch(const lg_call *c, int first) {
+        auto *signs = numbers_of<V>(c, 1, first);
+        auto *logarithms = numbers_of<P>(c, 2, first);
+        if (!signs || !logarithms) return first;
+        return plain_stretch<V>(c, first, [=](const V (&y)[1][1], int at) {
+            const scaled_number<V> d = within_range(y[0][0]);
+            P size;
+            const V sign[1][1] = {{split(d, size)}};
+            const P logarithm[1][1] = {{log_modulus(size, d.e)}};
+            put_matrix(sign, signs + (at - first) * traits<V>::parts);
+            put_matrix(logarithm, logarithms + (at - first));
+        });
     }
     static void run(const part &c) {
         const int n = (int)c.call->n;

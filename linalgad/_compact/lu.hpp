@@ -304,7 +304,7 @@ template <class V> LG_FN void invert_lower(tile<V> t, int n, tile<V> b, typename
     for (int j = 0; j < n; j += nb) solve_lower<false>(t.at(j, j), n - j, b.at(j, j), n - j < nb ? n - j : nb);
 }
 
-// det = m 2^e with |m| between 1 and 2 (or zero, or not finite), whatever the sizes of the pivots
+// det = m 2^e, whatever the sizes of the pivots: |m| is between 1 and 2, zero or not finite, or e is 0
 template <class V> struct scaled_number {
     V m;
     typename traits<V>::I e;
@@ -332,13 +332,16 @@ template <class V> LG_FN scaled_number<V> normalized(V y) {
     const auto one = inverse_scale(absmax_(y));
     return {scale_(y, one), I(0) - exponent(one)};
 }
+// A plain y as split() and log_modulus() take it.
+template <class P> LG_FN scaled_number<P> within_range(P y) { return {y, typename traits<P>::I(0)}; }
+template <class P> LG_FN scaled_number<cx<P>> within_range(cx<P> y) { return normalized(y); } // for its squares
 // Where products are plain, scaling by powers of two would change no bit.
 template <class F, class P> LG_FN auto lu_determinant(const F &pivot, int n, const P *swap) {
     typedef decltype(pivot(0)) V;
     typedef typename traits<V>::I I;
     V y;
     const auto plain = pivot_product(pivot, n, swap, y);
-    const scaled_number<V> d = normalized(y);
+    const scaled_number<V> d = within_range(y);
     if (!any(not_(plain))) return d;
     scaled_number<V> e = {V(1), I(0)};
     for (int i = 0; i < n; i++) {
@@ -359,17 +362,19 @@ template <class P> LG_FN cx<P> split(const scaled_number<cx<P>> &d, P &size) {
     size = sqrt_(add_abs2(d.m, P(0)));
     return select(size == P(0), cx<P>(0), scale_(d.m, P(1) / size));
 }
-// log(size 2^e), the size being between 1 and 3, zero or not finite. With size = 2 m or m, m between sqrt(1/2) and sqrt(2),
+// log(size 2^e), the size being a normal number, zero or not finite. With size = m 2^k, m between sqrt(1/2) and sqrt(2),
 // and s = (m - 1) / (m + 1): log m = 2 artanh s = 2 s (1 + s^2 / 3 + s^4 / 5 + ...), where 2 s = (m - 1) (1 - s).
 template <class P> LG_FN P log_modulus(P size, typename traits<P>::I e) {
     typedef typename traits<P>::I I;
     typedef typename traits<P>::scalar T;
     typedef bits<T> B;
-    const auto large = size > P(T(1.4142135623730951));
-    const P f = select(large, size * P(T(0.5)), size) - P(1), s = f / (f + P(2)), z = s * s;
+    // adding what is between the least m and 1 makes the exponent k
+    const I least = as_bits(P(B::sqrt_half)), moved = as_bits(size) + (as_bits(P(1)) - least);
+    const P m = from_bits(size, (moved & I(~(B::sign | B::exp))) + least);
+    const P f = m - P(1), s = f / (f + P(2)), z = s * s;
     P series = P(0);
     LG_UNROLL for (int k = B::log_terms; k > 0; k--) series = fma_(series, z, P(T(2) / T(2 * k + 1)));
-    const P power = to_real(size, select(large, e + I(1), e));
+    const P power = to_real(size, e + exponent(from_bits(size, moved)));
     const P y = power * P(B::log2_high) - ((s * (f - z * series) - power * P(B::log2_low)) - f);
     return select(size == P(0), -infinity<P>(), select(size < infinity<P>(), y, size));
 }

@@ -55,6 +55,7 @@ template <> struct bits<double> {
     static constexpr double plain_tiny = 0x1p-800, plain_huge = 0x1p800; // and so do products with its pivots
     static constexpr double cube_tiny = 0x1p-600; // of the cube of what has entered: nothing lost by underflow shows
     static constexpr double log2_high = 0x1.62e42feep-1, log2_low = 0x1.a39ef35793c76p-33; // log 2; the first has 32 bits
+    static constexpr double sqrt_half = 0x1.6a09e667f3bcep-1; // a little more
     static const int log_terms = 10; // of the series of artanh that count beside 1
 };
 template <> struct bits<float> {
@@ -67,6 +68,7 @@ template <> struct bits<float> {
     static constexpr float plain_tiny = 0x1p-90f, plain_huge = 0x1p90f;
     static constexpr float cube_tiny = 0x1p-80f;
     static constexpr float log2_high = 0x1.62cp-1f, log2_low = 0x1.217f7ep-12f;
+    static constexpr float sqrt_half = 0x1.6a09e8p-1f;
     static const int log_terms = 4;
 };
 
@@ -153,11 +155,8 @@ template <class V> LG_FN V inverse_scale(V x) {
     typedef typename traits<V>::scalar T;
     typedef typename traits<V>::I I;
     typedef bits<T> B;
-    I e = (as_bits(x) & I(B::exp)) >> B::mant;
-    e = I(2 * B::bias) - e;
-    e = select(e < I(1), I(1), e);
-    e = select(e > I(2 * B::bias - 1), I(2 * B::bias - 1), e);
-    return from_bits(x, e << B::mant);
+    const I e = I((typename B::I)(2 * B::bias) << B::mant) - (as_bits(x) & I(B::exp));
+    return smaller_(larger_(from_bits(x, e), V(B::tiny)), V(B::huge)); // minus infinity for x that are not finite
 }
 // e with s = 2^e
 template <class V> LG_FN typename traits<V>::I exponent(V s) {
