@@ -20,6 +20,12 @@ template <class T> struct cx<pack<T>> {
     LG_FN cx(T x) : re(x), im(T(0)) {}
     LG_FN cx(pack<T> r) : re(r), im(T(0)) {}
     LG_FN cx(pack<T> r, pack<T> i) : re(r), im(i) {}
+    // GCC copies such a pair through memory, 16 bytes at a time, and a pack is slow to read just after that.
+    LG_FN cx(const cx &x) : re(x.re), im(x.im) {}
+    LG_FN cx &operator=(const cx &x) {
+        re = x.re, im = x.im;
+        return *this;
+    }
 };
 #endif
 template <class P> struct traits<cx<P>> {
