@@ -23,10 +23,10 @@ template <class M, class V> LG_FN void exchange(M where, V &x, V &y) {
     y = select(where, x, y);
     x = t;
 }
-// Whether rows are exchanged number by number, with so many rows that may be the pivot row. Measured with AVX2, where
-// complex packs, at the orders that they serve, gained nothing from it.
+// Whether rows are exchanged number by number, with so many rows that may be the pivot row: what AVX2 takes to win.
 template <class V> LG_FN constexpr bool by_numbers(int rows) {
-    return traits<V>::width == 1 || (traits<V>::parts == 1 && rows > 2 * traits<V>::width);
+    typedef traits<V> X;
+    return X::width == 1 || rows > (X::parts == 2 && sizeof(typename X::scalar) == 8 ? 3 : 2) * X::width;
 }
 // Exchanges row k of each matrix with its row `place` in `count` columns.
 template <class V> LG_CALL void exchange_rows(tile<V> a, int k, typename traits<V>::real place, int count) {
@@ -298,8 +298,11 @@ template <class P> LG_FN cx<P> marked(cx<P> x, P mark) { return {x.re + mark, x.
 // Where a number of the triangle is not finite it would show which zeros are left out, and kernels leave out different
 // ones: `mark` has then made NaN of it all.
 template <class V> LG_FN void invert_lower(tile<V> t, int n, tile<V> b, typename traits<V>::real mark) {
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++) b(i, j) = marked(V(i == j), mark);
+    const V zero = marked(V(0), mark), one = marked(V(1), mark);
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j < n; j++) b(i, j) = zero;
+        b(i, i) = one;
+    }
     const int nb = side<V>::value;
     for (int j = 0; j < n; j += nb) solve_lower<false>(t.at(j, j), n - j, b.at(j, j), n - j < nb ? n - j : nb);
 }

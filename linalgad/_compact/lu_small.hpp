@@ -11,7 +11,7 @@ namespace {
 
 // The largest orders for which this is quicker than lu.hpp: for factors alone, and where systems follow. Complex
 // numbers take two registers, and the exchanges of whole rows then go through memory one way or the other.
-template <class V> constexpr int unrolled_factors = traits<V>::parts == 1 ? 5 : 3;
+template <class V> constexpr int unrolled_factors = traits<V>::parts == 1 ? 5 : 4;
 constexpr int unrolled_solutions = 6;
 
 template <int N, class V> struct small_lu {

@@ -28,6 +28,10 @@ template <bool unit, int MB, class V> LG_CALL void solve_lower_rows(const tile<V
     if (!unit) LG_UNROLL for (int r = 0; r < MB; r++) div[r] = divisor<V>(t(i + r, i + r));
     int j = 0;
     for (; j + nb <= k; j += nb) solve_lower_block<unit, MB, nb>(t, b, i, j, div);
+    if (nb > 2 && j + 2 <= k) {
+        solve_lower_block<unit, MB, 2>(t, b, i, j, div);
+        j += 2;
+    }
     for (; j < k; j++) solve_lower_block<unit, MB, 1>(t, b, i, j, div);
 }
 
@@ -36,6 +40,10 @@ template <bool unit, class V> LG_CALL void solve_lower(tile<V> t, int n, tile<V>
     const int mb = side<V>::value;
     int i = 0;
     for (; i + mb <= n; i += mb) solve_lower_rows<unit, mb>(t, b, i, k);
+    if (mb > 2 && i + 2 <= n) {
+        solve_lower_rows<unit, 2>(t, b, i, k);
+        i += 2;
+    }
     for (; i < n; i++) solve_lower_rows<unit, 1>(t, b, i, k);
 }
 template <bool unit, class V> LG_FN void solve_upper(tile<V> t, int n, tile<V> b, int k) {
