@@ -10,8 +10,8 @@
 #include <stddef.h>
 
 enum { LG_MAX_WIDTH = 16, LG_MAX_VIEWS = 6 };
-/* The least order for which SIMD within one matrix pays: from here on the kernels for one matrix, which for real
- * numbers have the same results, take what would fill no more than half of a pack. */
+/* The least order for which SIMD within one matrix pays: from here on the kernels for one matrix, which have the
+ * same results, take what would fill no more than half of a pack. */
 enum { LG_ALONE_FROM = 24 };
 
 /* One operand: where the matrices lie, and their strides in bytes (any sign, zero too). */

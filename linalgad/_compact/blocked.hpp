@@ -71,9 +71,16 @@ template <class P> LG_FN P counted(ptrdiff_t from) {
 }
 
 // ---- products --------------------------------------------------------------------------------------------------------
-// x(i, j) = c(i, j) - sum over p < k of a(i, p) b(p, j) for MB rows and NB packs; a(i, p) is the number at a[p lda + i], or
-// its conjugate.
-template <int MB, int NB, bool conj_a = false, class V, class T>
+// The order of the factors shows in the rounding of complex products: the number of the triangle or of L comes first, as
+// in the kernels for packs.
+enum product { number_first, pack_first, number_conjugated };
+template <product kind, class V> LG_FN V subtract(V number, V x, V c) {
+    if constexpr (kind == number_first) return fnma_(number, x, c);
+    if constexpr (kind == pack_first) return fnma_(x, number, c);
+    return fnma_conj(x, number, c);
+}
+// x(i, j) = c(i, j) - sum over p < k of a(i, p) b(p, j) for MB rows and NB packs; a(i, p) is the number at a[p lda + i].
+template <int MB, int NB, product kind, class V, class T>
 LG_FN void product_block(V *c, ptrdiff_t ldc, const T *a, ptrdiff_t lda, const V *b, ptrdiff_t ldb, int k, V (&x)[MB][NB]) {
     LG_UNROLL for (int i = 0; i < MB; i++) LG_UNROLL for (int j = 0; j < NB; j++) x[i][j] = c[i * ldc + j];
     for (int p = 0; p < k; p++, a += lda, b += ldb) {
@@ -81,28 +88,27 @@ LG_FN void product_block(V *c, ptrdiff_t ldc, const T *a, ptrdiff_t lda, const V
         LG_UNROLL for (int j = 0; j < NB; j++) y[j] = b[j];
         LG_UNROLL for (int i = 0; i < MB; i++) {
             const V f = alone<V>::splat(a + i);
-            LG_UNROLL for (int j = 0; j < NB; j++)
-                x[i][j] = conj_a ? fnma_conj(y[j], f, x[i][j]) : fnma_(f, y[j], x[i][j]);
+            LG_UNROLL for (int j = 0; j < NB; j++) x[i][j] = subtract<kind>(f, y[j], x[i][j]);
         }
     }
 }
 template <int MB, int NB, class V> LG_FN void put_block(V *c, ptrdiff_t ldc, const V (&x)[MB][NB]) {
     LG_UNROLL for (int i = 0; i < MB; i++) LG_UNROLL for (int j = 0; j < NB; j++) c[i * ldc + j] = x[i][j];
 }
-template <int MB, int NB, bool conj_a = false, class V, class T>
+template <int MB, int NB, product kind = number_first, class V, class T>
 LG_FN int product_packs(V *c, ptrdiff_t ldc, const T *a, ptrdiff_t lda, const V *b, ptrdiff_t ldb, int k, int j, int packs) {
     for (; j + NB <= packs; j += NB) {
         V x[MB][NB];
-        product_block<MB, NB, conj_a>(c + j, ldc, a, lda, b + j, ldb, k, x);
+        product_block<MB, NB, kind>(c + j, ldc, a, lda, b + j, ldb, k, x);
         put_block(c + j, ldc, x);
     }
     return j;
 }
-template <int MB, bool conj_a = false, class V, class T>
+template <int MB, product kind = number_first, class V, class T>
 LG_CALL void product_rows(V *c, ptrdiff_t ldc, const T *a, ptrdiff_t lda, const V *b, ptrdiff_t ldb, int k, int packs) {
-    int j = product_packs<MB, extent<V>::packs, conj_a>(c, ldc, a, lda, b, ldb, k, 0, packs);
-    if (extent<V>::packs > 2) j = product_packs<MB, 2, conj_a>(c, ldc, a, lda, b, ldb, k, j, packs);
-    product_packs<MB, 1, conj_a>(c, ldc, a, lda, b, ldb, k, j, packs);
+    int j = product_packs<MB, extent<V>::packs, kind>(c, ldc, a, lda, b, ldb, k, 0, packs);
+    if (extent<V>::packs > 2) j = product_packs<MB, 2, kind>(c, ldc, a, lda, b, ldb, k, j, packs);
+    product_packs<MB, 1, kind>(c, ldc, a, lda, b, ldb, k, j, packs);
 }
 // Rows [from, m) of `packs` packs from c on; `from` is a multiple of BLOCK.
 template <class V, class T>
@@ -121,49 +127,59 @@ LG_FN void subtract_product(V *c, ptrdiff_t ldc, int from, int m, int packs, con
 // ---- triangular systems ----------------------------------------------------------------------------------------------
 // With f = F, forward solves T X = B for T(i, p) = F(p, i), p <= i, and backward for T(i, p) = F(p, i), p >= i: the
 // triangles of the transposed matrix, so that the numbers that meet a row of X are neighbours in F.
-// With conj_f the numbers of F are conjugated.
+// With number_conjugated F is conjugated, and its diagonal positive.
 enum direction { forward, backward };
 
+// Division by a positive number
+template <class V> struct positive_divisor {
+    typename traits<V>::real r;
+    positive_divisor() = default;
+    LG_FN explicit positive_divisor(V x) : r(typename traits<V>::real(1) / real_(x)) {}
+    LG_FN V operator()(V y) const { return scale_(y, r); }
+};
+template <product kind, class V> struct diagonal { typedef divisor<V> type; };
+template <class V> struct diagonal<number_conjugated, V> { typedef positive_divisor<V> type; };
+
 // MB rows of X from row i on, within a block of rows [at, end): products with rows already solved, then the triangle.
-template <direction D, bool unit, bool conj_f, int MB, int NB, class V>
-LG_FN void solve_packs(const rows<V> &f, int at, int end, int i, const rows<V> &x, V *base, const divisor<V> *div) {
+template <direction D, bool unit, product kind, int MB, int NB, class V, class Q>
+LG_FN void solve_packs(const rows<V> &f, int at, int end, int i, const rows<V> &x, V *base, const Q *div) {
     V z[MB][NB];
     V *c = base + i * x.ld;
     if (D == forward)
-        product_block<MB, NB, conj_f>(c, x.ld, f.at(at, i), f.step(), base + at * x.ld, x.ld, i - at, z);
+        product_block<MB, NB, kind>(c, x.ld, f.at(at, i), f.step(), base + at * x.ld, x.ld, i - at, z);
     else
-        product_block<MB, NB, conj_f>(c, x.ld, f.at(end - 1, i), -f.step(), base + (end - 1) * x.ld, -x.ld, end - i - MB, z);
+        product_block<MB, NB, kind>(c, x.ld, f.at(end - 1, i), -f.step(), base + (end - 1) * x.ld, -x.ld, end - i - MB, z);
     LG_UNROLL for (int s = 0; s < MB; s++) {
         const int r = D == forward ? s : MB - 1 - s;
         LG_UNROLL for (int q = 0; q < s; q++) {
             const int p = D == forward ? q : MB - 1 - q;
             const V t = alone<V>::splat(f.at(i + p, i + r));
-            LG_UNROLL for (int j = 0; j < NB; j++)
-                z[r][j] = conj_f ? fnma_conj(z[p][j], t, z[r][j]) : fnma_(t, z[p][j], z[r][j]);
+            LG_UNROLL for (int j = 0; j < NB; j++) z[r][j] = subtract<kind>(t, z[p][j], z[r][j]);
         }
         if (!unit) LG_UNROLL for (int j = 0; j < NB; j++) z[r][j] = div[r](z[r][j]);
     }
     put_block(c, x.ld, z);
 }
-template <direction D, bool unit, bool conj_f, int MB, class V>
+template <direction D, bool unit, product kind, int MB, class V>
 LG_CALL void solve_some(const rows<V> &f, int at, int end, int i, const rows<V> &x, int first, int packs) {
     const int nb = 2;
-    divisor<V> div[MB];
-    if (!unit) LG_UNROLL for (int r = 0; r < MB; r++) div[r] = divisor<V>(alone<V>::splat(f.at(i + r, i + r)));
+    typedef typename diagonal<kind, V>::type Q;
+    Q div[MB];
+    if (!unit) LG_UNROLL for (int r = 0; r < MB; r++) div[r] = Q(alone<V>::splat(f.at(i + r, i + r)));
     int j = first;
-    for (; j + nb <= packs; j += nb) solve_packs<D, unit, conj_f, MB, nb>(f, at, end, i, x, x.p + j, div);
-    for (; j < packs; j++) solve_packs<D, unit, conj_f, MB, 1>(f, at, end, i, x, x.p + j, div);
+    for (; j + nb <= packs; j += nb) solve_packs<D, unit, kind, MB, nb>(f, at, end, i, x, x.p + j, div);
+    for (; j < packs; j++) solve_packs<D, unit, kind, MB, 1>(f, at, end, i, x, x.p + j, div);
 }
 // Rows [at, end) of X, packs [first, packs) of each; the other rows of the sums have been subtracted.
-template <direction D, bool unit, bool conj_f = false, class V>
+template <direction D, bool unit, product kind = number_first, class V>
 LG_FN void solve_block(const rows<V> &f, int at, int end, const rows<V> &x, int first, int packs) {
     const int mb = extent<V>::rows, whole = at + (end - at) / mb * mb;
     if (D == forward) {
-        for (int i = at; i < whole; i += mb) solve_some<D, unit, conj_f, mb>(f, at, end, i, x, first, packs);
-        for (int i = whole; i < end; i++) solve_some<D, unit, conj_f, 1>(f, at, end, i, x, first, packs);
+        for (int i = at; i < whole; i += mb) solve_some<D, unit, kind, mb>(f, at, end, i, x, first, packs);
+        for (int i = whole; i < end; i++) solve_some<D, unit, kind, 1>(f, at, end, i, x, first, packs);
     } else {
-        for (int i = end - 1; i >= whole; i--) solve_some<D, unit, conj_f, 1>(f, at, end, i, x, first, packs);
-        for (int i = whole - mb; i >= at; i -= mb) solve_some<D, unit, conj_f, mb>(f, at, end, i, x, first, packs);
+        for (int i = end - 1; i >= whole; i--) solve_some<D, unit, kind, 1>(f, at, end, i, x, first, packs);
+        for (int i = whole - mb; i >= at; i -= mb) solve_some<D, unit, kind, mb>(f, at, end, i, x, first, packs);
     }
 }
 // X of n rows. With `lower` the right-hand sides are the identity, or the lower triangle that the forward half makes of it.
@@ -197,15 +213,15 @@ template <direction D, bool unit, class V> LG_CALL void solve_row(const rows<V> 
         for (int t = 0; t < count; t++) {
             const int r = first + sign * t;
             if (!unit) x[t] = divisor<S>(f.get(r, r))(x[t]);
-            for (int s = t + 1; s < count; s++) x[s] = fnma_(x[t], f.get(r, first + sign * s), x[s]);
+            for (int s = t + 1; s < count; s++) x[s] = fnma_(f.get(r, first + sign * s), x[t], x[s]);
             y.put(0, r, x[t]);
         }
         const int end = D == forward ? packs : v;
         int j = D == forward ? v + 1 : 0;
         const auto *a = y.at(0, first);
         const V *b = f.row(first);
-        j = product_packs<1, 4>(y.p, y.ld, a, sign, b, sign * f.ld, count, j, end);
-        product_packs<1, 1>(y.p, y.ld, a, sign, b, sign * f.ld, count, j, end);
+        j = product_packs<1, 4, pack_first>(y.p, y.ld, a, sign, b, sign * f.ld, count, j, end);
+        product_packs<1, 1, pack_first>(y.p, y.ld, a, sign, b, sign * f.ld, count, j, end);
     }
 }
 

@@ -17,12 +17,13 @@ template <class V> struct blocked_cholesky_op {
         const int info = factor_definite(a, n);
         set_info(c, info);
         if (info) return;
+        if (lower && rows<V>::parts == 2) conjugate(a, n, n); // before zeros and the diagonal, which are positive
         for (int i = 0; i < n; i++) {
             for (int v = 0; v < i / W; v++) a.row(i)[v] = V(0);
             V &x = a.row(i)[i / W];
             x = select(counted<P>(i / W * W) >= P((T)i), x, V(0));
+            a.put(i, i, real_(a.get(i, i)));
         }
-        if (lower && rows<V>::parts == 2) conjugate(a, n, n);
         store_view(a, c, 1, n, n, lower);
     }
 };

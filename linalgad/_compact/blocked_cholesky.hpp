@@ -17,7 +17,7 @@ template <class V> LG_FN int factor_diagonal(const rows<V> &a, int count) {
         const auto pivot = real_(a.get(t, t));
         if (!(pivot > 0)) return t + 1;
         const auto root = sqrt_(pivot);
-        const divisor<V> div(alone<V>::splat(S(root)));
+        const positive_divisor<V> div(alone<V>::splat(S(root)));
         V *row = a.row(t);
         for (int v = t / W; v < packs; v++) row[v] = div(row[v]);
         a.put(t, t, S(root));
@@ -38,14 +38,14 @@ template <class V> LG_CALL int factor_definite(const rows<V> &a, int n) {
         const int info = factor_diagonal(block, count);
         if (info) return at + info;
         if (end == n) return 0;
-        solve_block<forward, false, true>(block, 0, count, rows<V>{a.row(at), a.ld}, end / W, packs);
+        solve_block<forward, false, number_conjugated>(block, 0, count, rows<V>{a.row(at), a.ld}, end / W, packs);
         int i = end;
         for (; i + mb <= n; i += mb)
-            product_rows<mb, true>(a.row(i) + i / W, a.ld, a.at(at, i), a.step(), a.row(at) + i / W, a.ld, count,
-                                   packs - i / W);
+            product_rows<mb, number_conjugated>(a.row(i) + i / W, a.ld, a.at(at, i), a.step(), a.row(at) + i / W, a.ld,
+                                                count, packs - i / W);
         for (; i < n; i++)
-            product_rows<1, true>(a.row(i) + i / W, a.ld, a.at(at, i), a.step(), a.row(at) + i / W, a.ld, count,
-                                  packs - i / W);
+            product_rows<1, number_conjugated>(a.row(i) + i / W, a.ld, a.at(at, i), a.step(), a.row(at) + i / W, a.ld,
+                                               count, packs - i / W);
     }
     return 0;
 }

@@ -79,12 +79,12 @@ cdef bint serves_or_plans(Compact *c, Plan *plan, int tier_op, double size, Py_s
                           const void *fallback_op) except -1:
     """`compact_serves` by the kernels over the batch or those for one matrix; if neither, the plan of LAPACK's lanes.
 
-    One large matrix that is worth all threads of the BLAS is left to LAPACK. Real kernels of both kinds have the same
+    One large matrix that is worth all threads of the BLAS is left to LAPACK. Kernels of both kinds have the same
     results bit for bit, so those for one matrix take what would fill no more than half of a pack.
     """
     cdef int dtype = dtype_of(typenum)
     if compact_serves(c, row, op, typenum, order, fallback, fallback_op):
-        if dtype < 2 and LG_ALONE_FROM <= order <= _rows[blocked_row].most[dtype]:
+        if LG_ALONE_FROM <= order <= _rows[blocked_row].most[dtype]:
             if 2 * batch <= c.width:
                 return compact_serves(c, blocked_row, blocked_op, typenum, order, fallback, fallback_op)
             c.alone = &_tier.op[blocked_op][dtype]
