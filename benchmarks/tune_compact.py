@@ -4,23 +4,26 @@ Usage: python benchmarks/tune_compact.py [--write] [--tiers avx512 avx2] [--rows
 
 For each row of the table and each dtype, stacks are timed with the kernels of the row serving all orders and with the
 next in line: those of the row's rival for larger matrices, or LAPACK. The crossover is the largest order up to which
-they win at every order tried, which are those that no smaller kernel serves. Rows and tiers that are not measured keep
-what the table has. Run it on a quiet machine.
+they win at every order tried, which are those that no smaller kernel serves. A matrix alone gets no SIMD from kernels
+for packs, and unless the rival takes it, it may lose a little and no more: results do not depend on the stack, so it
+cannot go another way. Rows and tiers that are not measured keep what the table has. Run it on a quiet machine.
 """
 
 import argparse
 import os
+import statistics
 from pathlib import Path
 
 import _rounds
 import tune
 
-# not beyond 64, as a matrix alone may be served by the same kernel without SIMD
 ORDERS = (2, 3, 4, 6, 8, 12, 16, 20, 24, 28, 32, 40, 48, 64)
 DTYPES = ("float32", "float64", "complex64", "complex128")
 ENTRIES = 1 << 18  # numbers in a stack
 LARGE_ORDERS = (12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)  # of kernels for one matrix at a time
 FASTER = 0.97  # of the other's time
+ALONE = 1.3  # of the other's time, for a matrix alone
+TRIES = 5  # where the first says no, as the machine may have had other work
 TABLE = Path(__file__).resolve().parents[1] / "linalgad" / "_lib" / "_compact_tiers.py"
 #: row of the table -> the calls that it serves
 CALLS = {
@@ -68,20 +71,39 @@ def caller(op, shape, dtype):
     return lambda: matmul(x, y, shape, False, False, 0, 0, False, 1)
 
 
-def times(row, n, dtype, tier):
+def times(row, n, dtype, tier, batch):
     """Nanoseconds for each matrix, all the calls of a row together: the row's kernels, the next in line."""
-    batch = max(4, min(2048, ENTRIES // (n * n)))
     total = [0.0, 0.0]
+    repeats = max(1, 64 // batch)  # so that the change of tables does not count
     for op in CALLS[row]:
         call = caller(op, (batch, n, n), dtype)
 
         def with_row(row, call=call):
             use(tier, row)
-            call()
+            for _ in range(repeats):
+                call()
 
         found = tune.shortest(lambda call=with_row: call(row), lambda call=with_row: call(RIVALS.get(row)))
-        total = [t + f / batch for t, f in zip(total, found, strict=True)]
+        total = [t + f / (batch * repeats) for t, f in zip(total, found, strict=True)]
     return total
+
+
+def within(limit, row, n, dtype, tier, batch):
+    """Whether the kernels of the row take at most `limit` of the other's time, if need be by the median; their time."""
+    pairs = []
+    while len(pairs) < TRIES:
+        pairs.append(times(row, n, dtype, tier, batch))
+        ratio = statistics.median(ours / other for ours, other in pairs)
+        if ratio <= limit and len(pairs) in (1, TRIES):
+            break
+    return ratio <= limit, min(ours for ours, _ in pairs)
+
+
+def wins(row, n, dtype, tier):
+    """Whether the kernels of the row are to serve order n; their time."""
+    best, ours = within(FASTER, row, n, dtype, tier, max(4, min(2048, ENTRIES // (n * n))))
+    rivals = {*RIVALS, *RIVALS.values()}
+    return best and (row in rivals or within(ALONE, row, n, dtype, tier, 1)[0]), ours
 
 
 def crossover(row, dtype, tier, above):
@@ -90,9 +112,9 @@ def crossover(row, dtype, tier, above):
     for n in LARGE_ORDERS if row in RIVALS.values() else ORDERS:
         if n <= above:
             continue
-        ours, other = times(row, n, dtype, tier)
+        best, ours = wins(row, n, dtype, tier)
         found[n] = ours / len(CALLS[row])
-        if ours > FASTER * other:
+        if not best:
             break
         most = n
     return most, found
