@@ -141,15 +141,25 @@ LG_FN void exchange_panel(V (&u)[KB][NB], tile<V> b, int m, int at, const typena
         LG_UNROLL for (int c = 0; c < NB; c++) b(i, c) = x[c];
     }
 }
-// NB columns right of the panel: exchanges through masks, their rows of U, and what is left of the rows below.
-template <int KB, int NB, bool by_number, class V>
-LG_CALL void lu_update(tile<V> a, int m, int at, int j, const typename traits<V>::real *swap) {
+// The exchanges of KB steps from `at` on in `count` columns, through masks.
+template <int KB, int NB, class V>
+LG_FN void exchange_through_masks(tile<V> b, int m, int at, const typename traits<V>::real *swap) {
+    V u[KB][NB];
+    exchange_panel(u, b, m, at, swap);
+    store_block(u, b.at(at, 0));
+}
+template <int KB, class V>
+LG_CALL void exchange_columns(tile<V> b, int m, int at, const typename traits<V>::real *swap, int count) {
+    const int nb = side<V>::value & ~1; // an odd one leaves no registers for the masks
+    int j = 0;
+    for (; j + nb <= count; j += nb) exchange_through_masks<KB, nb>(b.at(0, j), m, at, swap);
+    for (; j < count; j++) exchange_through_masks<KB, 1>(b.at(0, j), m, at, swap);
+}
+// NB columns right of the panel: their rows of U, and what is left of the rows below.
+template <int KB, int NB, class V> LG_CALL void lu_update(tile<V> a, int m, int at, int j) {
     V u[KB][NB];
     const tile<V> left = a.at(0, at), b = a.at(0, j);
-    if constexpr (by_number)
-        load_block(u, b.at(at, 0));
-    else
-        exchange_panel(u, b, m, at, swap);
+    load_block(u, b.at(at, 0));
     LG_UNROLL for (int t = 0; t < KB; t++) LG_UNROLL for (int s = 0; s < t; s++) {
         const V l = a(at + t, at + s);
         LG_UNROLL for (int c = 0; c < NB; c++) u[t][c] = fnma_(l, u[s][c], u[t][c]);
@@ -165,13 +175,6 @@ LG_CALL void lu_update(tile<V> a, int m, int at, int j, const typename traits<V>
         LG_UNROLL for (int c = 0; c < NB; c++) b(i, c) = x[c];
     }
 }
-// The exchanges of KB steps from `at` on in NB columns, through masks.
-template <int KB, int NB, class V>
-LG_FN void exchange_through_masks(tile<V> b, int m, int at, const typename traits<V>::real *swap) {
-    V u[KB][NB];
-    exchange_panel(u, b, m, at, swap);
-    store_block(u, b.at(at, 0));
-}
 template <int KB, int NB, bool by_number, class V>
 LG_FN void lu_panel_and_columns(tile<V> a, int m, int n, int at, typename traits<V>::real *swap, typename traits<V>::I &info,
                       bool whole) {
@@ -182,15 +185,16 @@ LG_FN void lu_panel_and_columns(tile<V> a, int m, int n, int at, typename traits
             exchange_rows(a.at(0, j), at + t, swap[at + t], n - j);
             if (whole) exchange_rows(a, at + t, swap[at + t], at);
         }
-    for (; j + NB <= n; j += NB) lu_update<KB, NB, by_number>(a, m, at, j, swap);
+    else {
+        exchange_columns<KB>(a.at(0, j), m, at, swap, n - j);
+        if (whole) exchange_columns<KB>(a, m, at, swap, at);
+    }
+    for (; j + NB <= n; j += NB) lu_update<KB, NB>(a, m, at, j);
     if (NB > 2 && j + 2 <= n) {
-        lu_update<KB, NB < 2 ? 1 : 2, by_number>(a, m, at, j, swap);
+        lu_update<KB, NB < 2 ? 1 : 2>(a, m, at, j);
         j += 2;
     }
-    for (; j < n; j++) lu_update<KB, 1, by_number>(a, m, at, j, swap);
-    if (by_number || !whole) return;
-    for (j = 0; j + NB <= at; j += NB) exchange_through_masks<KB, NB>(a.at(0, j), m, at, swap);
-    for (; j < at; j++) exchange_through_masks<KB, 1>(a.at(0, j), m, at, swap);
+    for (; j < n; j++) lu_update<KB, 1>(a, m, at, j);
 }
 
 // Rows below the pivot row of which lu_step() keeps the masks: AVX-512 has seven registers for masks.
