@@ -5,8 +5,8 @@ Usage: python benchmarks/tune_compact.py [--write] [--tiers avx512 avx2] [--rows
 For each row of the table and each dtype, stacks are timed with the kernels of the row serving all orders and with the
 next in line: those of the row's rival for larger matrices, or LAPACK. The crossover is the largest order up to which
 they win at every order tried, which are those that no smaller kernel serves. A matrix alone gets no SIMD from kernels
-for packs, and unless the rival takes it, it may lose a little and no more: results do not depend on the stack, so it
-cannot go another way. Rows and tiers that are not measured keep what the table has. Run it on a quiet machine.
+for packs, and unless the rival takes it, it may lose a little to LAPACK and no more: results do not depend on the stack,
+so it cannot go another way. Rows and tiers that are not measured keep what the table has. Run it on a quiet machine.
 """
 
 import argparse
@@ -51,12 +51,12 @@ By tier, row and dtype (float32, float64, complex64, complex128). One float64 sl
 '''
 
 
-def use(tier, row):
-    """Let the kernels of one row serve all orders and LAPACK the rest; with None LAPACK alone."""
+def use(tier, *rows):
+    """Let the kernels of some rows serve all orders and LAPACK the rest."""
     from linalgad._kernels import _compact as kernel
     from linalgad._lib._compact_tiers import ROWS
 
-    kernel.set_tier(tier, [((float("inf") if r == row else 0.0,) * 4, 0.0, 0.0) for r in ROWS])
+    kernel.set_tier(tier, [((float("inf") if r in rows else 0.0,) * 4, 0.0, 0.0) for r in ROWS])
 
 
 def caller(op, shape, dtype):
@@ -71,28 +71,28 @@ def caller(op, shape, dtype):
     return lambda: matmul(x, y, shape, False, False, 0, 0, False, 1)
 
 
-def times(row, n, dtype, tier, batch):
-    """Nanoseconds for each matrix, all the calls of a row together: the row's kernels, the next in line."""
+def times(calls, rows, others, n, dtype, tier, batch):
+    """Nanoseconds for each matrix, all the calls together: by the kernels of some rows, and by those of others."""
     total = [0.0, 0.0]
     repeats = max(1, 64 // batch)  # so that the change of tables does not count
-    for op in CALLS[row]:
+    for op in calls:
         call = caller(op, (batch, n, n), dtype)
 
-        def with_row(row, call=call):
-            use(tier, row)
+        def with_rows(rows, call=call):
+            use(tier, *rows)
             for _ in range(repeats):
                 call()
 
-        found = tune.shortest(lambda call=with_row: call(row), lambda call=with_row: call(RIVALS.get(row)))
+        found = tune.shortest(lambda call=with_rows: call(rows), lambda call=with_rows: call(others))
         total = [t + f / (batch * repeats) for t, f in zip(total, found, strict=True)]
     return total
 
 
-def within(limit, row, n, dtype, tier, batch):
-    """Whether the kernels of the row take at most `limit` of the other's time, if need be by the median; their time."""
+def within(limit, *case):
+    """Whether the first kernels take at most `limit` of the others' time, if not at once by the median; their time."""
     pairs = []
     while len(pairs) < TRIES:
-        pairs.append(times(row, n, dtype, tier, batch))
+        pairs.append(times(*case))
         ratio = statistics.median(ours / other for ours, other in pairs)
         if ratio <= limit and len(pairs) in (1, TRIES):
             break
@@ -101,14 +101,14 @@ def within(limit, row, n, dtype, tier, batch):
 
 def wins(row, n, dtype, tier):
     """Whether the kernels of the row are to serve order n; their time."""
-    best, ours = within(FASTER, row, n, dtype, tier, max(4, min(2048, ENTRIES // (n * n))))
-    rivals = {*RIVALS, *RIVALS.values()}
-    return best and (row in rivals or within(ALONE, row, n, dtype, tier, 1)[0]), ours
+    rival = [RIVALS[row]] if row in RIVALS else []
+    best, ours = within(FASTER, CALLS[row], [row], rival, n, dtype, tier, max(4, min(2048, ENTRIES // (n * n))))
+    return best and within(ALONE, CALLS[row], [row, *rival], [], n, dtype, tier, 1)[0], ours
 
 
 def crossover(row, dtype, tier, above):
     """Largest order, beyond `above`, that the kernels of the row win, and their times by order."""
-    most, found = 0, {}
+    most, found = above, {}  # up to `above` they take what stacks leave
     for n in LARGE_ORDERS if row in RIVALS.values() else ORDERS:
         if n <= above:
             continue

@@ -10,9 +10,9 @@
 #include <stddef.h>
 
 enum { LG_MAX_WIDTH = 16, LG_MAX_VIEWS = 6 };
-/* The least order for which SIMD within one matrix pays: from here on the kernels for one matrix, which have the
- * same results, take what would fill no more than half of a pack. */
-enum { LG_ALONE_FROM = 24 };
+/* The least orders for which SIMD within one matrix pays, real and complex: from here on the kernels for one matrix,
+ * which have the same results, take what would fill no more than half of a pack. */
+enum { LG_ALONE_REAL = 24, LG_ALONE_COMPLEX = 16 };
 
 /* One operand: where the matrices lie, and their strides in bytes (any sign, zero too). */
 typedef struct lg_view {

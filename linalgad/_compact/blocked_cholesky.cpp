@@ -9,20 +9,17 @@ template <class V> struct blocked_cholesky_op {
         typedef typename traits<V>::real P;
         typedef typename rows<V>::T T;
         const int n = (int)c.call->n, W = rows<V>::W;
-        const bool lower = !(c.call->flags & LG_UPPER); // then the rows are columns, conjugated
+        const bool lower = !(c.call->flags & LG_UPPER); // then the rows are columns
         arena ws{c.call->ws};
         const rows<V> a = take_rows<V>(ws, n, n);
         load_view(a, c, 0, n, n, lower);
-        if (lower && rows<V>::parts == 2) conjugate(a, n, n);
         const int info = factor_definite(a, n);
         set_info(c, info);
         if (info) return;
-        if (lower && rows<V>::parts == 2) conjugate(a, n, n); // before zeros and the diagonal, which are positive
         for (int i = 0; i < n; i++) {
             for (int v = 0; v < i / W; v++) a.row(i)[v] = V(0);
             V &x = a.row(i)[i / W];
             x = select(counted<P>(i / W * W) >= P((T)i), x, V(0));
-            a.put(i, i, real_(a.get(i, i)));
         }
         store_view(a, c, 1, n, n, lower);
     }

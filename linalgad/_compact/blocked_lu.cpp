@@ -20,7 +20,7 @@ LG_FN void positions(const int *swap, int count, int m, int *row, int *position)
 }
 template <class V> LG_FN int first_zero(const rows<V> &f, int n) {
     for (int i = 0; i < n; i++)
-        if (absmax_(f.get(i, i)) == 0) return i + 1;
+        if (abs1_(f.get(i, i)) == 0) return i + 1;
     return 0;
 }
 

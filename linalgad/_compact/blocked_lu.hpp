@@ -116,9 +116,11 @@ template <class V> LG_FN void follow(const rows<V> &p, int at, int end, int coun
     const int mb = extent<V>::rows < STRIP ? extent<V>::rows : STRIP;
     int s = end;
     for (; s + mb <= count; s += mb)
-        product_rows<mb, pack_first>(p.row(s) + first, p.ld, u.at(0, s), u.step(), p.row(at) + first, p.ld, end - at, packs - first);
+        product_rows<mb, pack_first>(p.row(s) + first, p.ld, u.at(0, s), u.step(), p.row(at) + first, p.ld, end - at,
+                                     packs - first);
     for (; s < count; s++)
-        product_rows<1, pack_first>(p.row(s) + first, p.ld, u.at(0, s), u.step(), p.row(at) + first, p.ld, end - at, packs - first);
+        product_rows<1, pack_first>(p.row(s) + first, p.ld, u.at(0, s), u.step(), p.row(at) + first, p.ld, end - at,
+                                    packs - first);
     if (end % W) { // rows above `end` share the first pack
         const auto below = counted<P>(first * W) >= P((T)end);
         for (s = end; s < count; s++) p.row(s)[first] = select(below, p.row(s)[first], kept[s]);
@@ -135,7 +137,7 @@ template <class V> LG_CALL int factor_panel(const rows<V> &p, int m, int count, 
             swap[t] = r;
             exchange_columns(p, t, r, count);
             const auto pivot = p.get(t, t);
-            const bool zero = absmax_(pivot) == 0;
+            const bool zero = abs1_(pivot) == 0;
             if (zero && info == 0) info = t + 1;
             const divisor<V> div(zero ? V(1) : alone<V>::splat(pivot)); // below a zero pivot everything is zero
             switch (end - 1 - t) {

@@ -259,7 +259,9 @@ template <int N, class V, class F> LG_CALL int plain_determinants(const lg_call 
     return first;
 }
 template <class V, class F> LG_FN int plain_stretch(const lg_call *c, int first, const F &write) {
-    return c->n == 2 ? plain_determinants<2, V>(c, first, write) : c->n == 3 ? plain_determinants<3, V>(c, first, write) : first;
+    return c->n == 2 ? plain_determinants<2, V>(c, first, write)
+         : c->n == 3 ? plain_determinants<3, V>(c, first, write)
+                     : first;
 }
 // Whether operand v has one number after the other, and where those of matrix `first` on are.
 template <class V> LG_FN typename traits<V>::scalar *numbers_of(const lg_call *c, int v, int first) {
@@ -321,7 +323,9 @@ template <class V> struct det_op {
     static int stretch(const lg_call *c, int first) {
         auto *to = numbers_of<V>(c, 1, first);
         if (!to) return first;
-        return plain_stretch<V>(c, first, [=](const V (&y)[1][1], int at) { put_matrix(y, to + (at - first) * traits<V>::parts); });
+        return plain_stretch<V>(c, first, [=](const V (&y)[1][1], int at) {
+            put_matrix(y, to + (at - first) * traits<V>::parts);
+        });
     }
     static void run(const part &c) {
         const int n = (int)c.call->n;

@@ -23,7 +23,7 @@ template <class M, class V> LG_FN void exchange(M where, V &x, V &y) {
     y = select(where, x, y);
     x = t;
 }
-// Whether rows are exchanged number by number, with so many rows that may be the pivot row: what AVX2 takes to win.
+// Whether rows are exchanged number by number, with so many rows that may be the pivot row; as measured with AVX2.
 template <class V> LG_FN constexpr bool by_numbers(int rows) {
     typedef traits<V> X;
     return X::width == 1 || rows > (X::parts == 2 && sizeof(typename X::scalar) == 8 ? 3 : 2) * X::width;
@@ -148,9 +148,10 @@ LG_FN void exchange_through_masks(tile<V> b, int m, int at, const typename trait
     exchange_panel(u, b, m, at, swap);
     store_block(u, b.at(at, 0));
 }
+// The same in `count` columns.
 template <int KB, class V>
-LG_CALL void exchange_columns(tile<V> b, int m, int at, const typename traits<V>::real *swap, int count) {
-    const int nb = side<V>::value & ~1; // an odd one leaves no registers for the masks
+LG_CALL void exchange_rows_of_panel(tile<V> b, int m, int at, const typename traits<V>::real *swap, int count) {
+    const int nb = side<V>::value & ~1; // three, with AVX2, leave no registers for the masks
     int j = 0;
     for (; j + nb <= count; j += nb) exchange_through_masks<KB, nb>(b.at(0, j), m, at, swap);
     for (; j < count; j++) exchange_through_masks<KB, 1>(b.at(0, j), m, at, swap);
@@ -186,8 +187,8 @@ LG_FN void lu_panel_and_columns(tile<V> a, int m, int n, int at, typename traits
             if (whole) exchange_rows(a, at + t, swap[at + t], at);
         }
     else {
-        exchange_columns<KB>(a.at(0, j), m, at, swap, n - j);
-        if (whole) exchange_columns<KB>(a, m, at, swap, at);
+        exchange_rows_of_panel<KB>(a.at(0, j), m, at, swap, n - j);
+        if (whole) exchange_rows_of_panel<KB>(a, m, at, swap, at);
     }
     for (; j + NB <= n; j += NB) lu_update<KB, NB>(a, m, at, j);
     if (NB > 2 && j + 2 <= n) {
@@ -376,7 +377,7 @@ template <class P> LG_FN P log_modulus(P size, typename traits<P>::I e) {
     typedef typename traits<P>::scalar T;
     typedef bits<T> B;
     // adding what is between the least m and 1 makes the exponent k
-    const I least = as_bits(P(B::sqrt_half)), moved = as_bits(size) + (as_bits(P(1)) - least);
+    const I least = as_bits(P(B::sqrt_half)), moved = as_bits(nan_to_inf(size)) + (as_bits(P(1)) - least);
     const P m = from_bits(size, (moved & I(~(B::sign | B::exp))) + least);
     const P f = m - P(1), s = f / (f + P(2)), z = s * s;
     P series = P(0);

@@ -1,4 +1,4 @@
-// LU of the smallest orders with all loops unrolled, up to 4 with the matrices of a pack in registers: the operations
+// LU of the smallest orders with all loops unrolled and without a tile, up to 3 all in registers: the operations
 // of lu.hpp in the same order, so the same results bit for bit. Only the common case is here. Where the reciprocal of a
 // pivot may not be used, as for zeros and what is not finite, factor() returns false, and lu.hpp sees to that pack.
 #ifndef LINALGAD_COMPACT_LU_SMALL_HPP
@@ -9,8 +9,8 @@
 namespace lg {
 namespace {
 
-// The largest orders for which this is quicker than lu.hpp: for factors alone, and where systems follow. Complex
-// numbers take two registers, and the exchanges of whole rows then go through memory one way or the other.
+// The largest orders for which this is quicker than lu.hpp: for factors alone, and where systems follow. Rows that do not
+// fit in registers are exchanged in memory, which complex numbers reach earlier.
 template <class V> constexpr int unrolled_factors = traits<V>::parts == 1 ? 5 : 4;
 constexpr int unrolled_solutions = 6;
 

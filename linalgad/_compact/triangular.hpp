@@ -58,7 +58,7 @@ template <class V> LG_FN typename traits<V>::I first_zero(tile<V> t, int n) {
     typedef typename traits<V>::I I;
     typedef typename traits<V>::real P;
     I info(0);
-    for (int i = n - 1; i >= 0; i--) info = select(absmax_(t(i, i)) == P(0), I(i + 1), info);
+    for (int i = n - 1; i >= 0; i--) info = select(abs1_(t(i, i)) == P(0), I(i + 1), info);
     return info;
 }
 

@@ -13,7 +13,8 @@ cdef extern from "abi.h" nogil:
     cdef enum:
         LG_MAX_WIDTH
         LG_MAX_VIEWS
-        LG_ALONE_FROM
+        LG_ALONE_REAL
+        LG_ALONE_COMPLEX
         LG_UPPER
         LG_TRANS
         LG_CONJ

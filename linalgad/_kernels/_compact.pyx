@@ -84,7 +84,7 @@ cdef bint serves_or_plans(Compact *c, Plan *plan, int tier_op, double size, Py_s
     """
     cdef int dtype = dtype_of(typenum)
     if compact_serves(c, row, op, typenum, order, fallback, fallback_op):
-        if LG_ALONE_FROM <= order <= _rows[blocked_row].most[dtype]:
+        if (LG_ALONE_REAL if dtype < 2 else LG_ALONE_COMPLEX) <= order <= _rows[blocked_row].most[dtype]:
             if 2 * batch <= c.width:
                 return compact_serves(c, blocked_row, blocked_op, typenum, order, fallback, fallback_op)
             c.alone = &_tier.op[blocked_op][dtype]

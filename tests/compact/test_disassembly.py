@@ -75,3 +75,20 @@ def test_hot_loops_are_packed(functions, name, number, kernel):
     kinds = Counter(PACKED[name] in args for op, args in code if wanted.search(op) and op.endswith(suffix))
     assert kinds[True] > 0
     assert kinds[False] == 0
+
+
+@pytest.mark.parametrize("name", [t for t in TIERS if t != "baseline"])
+def test_packs_are_not_copied_in_halves(functions, name):
+    """What was written to the stack in halves cannot be read as a whole before it has reached the cache.
+
+    GCC would copy a pair of packs like that, which made complex kernels three times slower.
+    """
+    hot = [f for f in functions if f"lg_{name}::" in f and re.search("lu_update|lu_panel|lu_step|solve_lower_rows", f)]
+    assert any("cx<" in f for f in hot)
+    for f in hot:
+        written = {}
+        for op, args in functions[f]:
+            if op.startswith("vmov") and (store := re.fullmatch(r"%([xyz])mm\d+,(\S*\(%r[bs]p\))", args)):
+                written[store[2]] = store[1]
+            for place, size in re.findall(r"(-?(?:0x[0-9a-f]+)?\(%r[bs]p\)),%([xyz])mm", args):
+                assert written.get(place, "z") >= size, (f, op, args)
