@@ -227,7 +227,7 @@ template <class V> struct blocked_slogdet_op {
     static void run(const part &c) {
         typedef typename rows<V>::S S;
         typedef typename traits<S>::real T;
-        const scaled_number<S> d = blocked_det_op<V>::determinant(c);
+        const scaled_number<S> d = within_range(blocked_det_op<V>::determinant(c));
         if (!good(c, 0)) return;
         T size;
         const S sign = split(d, size);

@@ -96,9 +96,9 @@ template <class V> LG_FN V divide_(V y, V x) { return y / x; }
 template <class P> LG_FN cx<P> divide_(cx<P> y, cx<P> x) {
     P s = inverse_scale(absmax_(x));
     cx<P> z = scale_(x, s);
-    cx<P> w = y * conj_(z);
+    cx<P> w = scale_(y, s) * conj_(z);
     P d = add_abs2(z, P(0));
-    return {w.re / d * s, w.im / d * s};
+    return {w.re / d, w.im / d};
 }
 template <class P> LG_FN cx<P> times_power(cx<P> x, typename traits<P>::I e) {
     return {times_power(x.re, e), times_power(x.im, e)};

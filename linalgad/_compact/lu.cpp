@@ -353,7 +353,7 @@ template <class V> struct slogdet_op {
         typename traits<V>::M plain;
         scaled_number<V> d;
         const bool all = det_op<V>::template closed_form<N>(c, y, plain, d);
-        const scaled_number<V> e = within_range(y);
+        const scaled_number<V> e = {y, typename traits<V>::I(0)};
         finish(c, all ? e : scaled_number<V>{select(plain, e.m, d.m), select(plain, e.e, d.e)});
     }
     static int stretch(const lg_call *c, int first) {
@@ -361,7 +361,7 @@ template <class V> struct slogdet_op {
         auto *logarithms = numbers_of<P>(c, 2, first);
         if (!signs || !logarithms) return first;
         return plain_stretch<V>(c, first, [=](const V (&y)[1][1], int at) {
-            const scaled_number<V> d = within_range(y[0][0]);
+            const scaled_number<V> d = within_range(scaled_number<V>{y[0][0], typename traits<V>::I(0)});
             P size;
             const V sign[1][1] = {{split(d, size)}};
             const P logarithm[1][1] = {{log_modulus(size, d.e)}};
@@ -375,7 +375,8 @@ template <class V> struct slogdet_op {
         if (n == 3) return small<3>(c);
         if (!done_directly<V, slogdet_op, 4, unrolled_factors<V>>(c, n)) finish(c, det_op<V>::by_factors(c));
     }
-    static void finish(const part &c, const scaled_number<V> &d) {
+    static void finish(const part &c, const scaled_number<V> &number) {
+        const scaled_number<V> d = within_range(number);
         P size;
         write_number(split(d, size), c, 1);
         write_number(log_modulus(size, d.e), c, 2);

@@ -312,7 +312,7 @@ template <class V> LG_FN void invert_lower(tile<V> t, int n, tile<V> b, typename
     for (int j = 0; j < n; j += nb) solve_lower<false>(t.at(j, j), n - j, b.at(j, j), n - j < nb ? n - j : nb);
 }
 
-// det = m 2^e, whatever the sizes of the pivots: |m| is between 1 and 2, zero or not finite, or e is 0
+// det = m 2^e, whatever the sizes of the pivots: |m| is between 1 and 2, zero or not finite, or m is plain and e 0
 template <class V> struct scaled_number {
     V m;
     typename traits<V>::I e;
@@ -340,16 +340,19 @@ template <class V> LG_FN scaled_number<V> normalized(V y) {
     const auto one = inverse_scale(absmax_(y));
     return {scale_(y, one), I(0) - exponent(one)};
 }
-// A plain y as split() and log_modulus() take it.
-template <class P> LG_FN scaled_number<P> within_range(P y) { return {y, typename traits<P>::I(0)}; }
-template <class P> LG_FN scaled_number<cx<P>> within_range(cx<P> y) { return normalized(y); } // for its squares
+// The same number as split() and log_modulus() take it: squares of its parts are in range.
+template <class P> LG_FN scaled_number<P> within_range(const scaled_number<P> &d) { return d; }
+template <class P> LG_FN scaled_number<cx<P>> within_range(const scaled_number<cx<P>> &d) {
+    const scaled_number<cx<P>> n = normalized(d.m);
+    return {n.m, n.e + d.e};
+}
 // Where products are plain, scaling by powers of two would change no bit.
 template <class F, class P> LG_FN auto lu_determinant(const F &pivot, int n, const P *swap) {
     typedef decltype(pivot(0)) V;
     typedef typename traits<V>::I I;
     V y;
     const auto plain = pivot_product(pivot, n, swap, y);
-    const scaled_number<V> d = within_range(y);
+    const scaled_number<V> d = {y, I(0)};
     if (!any(not_(plain))) return d;
     scaled_number<V> e = {V(1), I(0)};
     for (int i = 0; i < n; i++) {

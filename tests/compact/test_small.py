@@ -170,6 +170,26 @@ def test_determinants_of_complex_matrices_without_imaginary_parts(n, name, tier,
     assert_same_bits(sign, np.sign(got.real).astype(name))
 
 
+def test_determinants_keep_small_imaginary_parts(tier):
+    """Also beside a matrix that sends the pack to another kernel."""
+    a = np.diag([2.0**200 + 2.0**-1070 * 1j, 2.0**200, 2.0**200, 2.0**199])
+    others = la.det(np.stack([a, np.zeros_like(a)] * WIDTH))
+    assert_same_bits(others[::2], np.full(WIDTH, 2.0**799 + 2.0**-471 * 1j))
+    assert_same_bits(la.det(np.stack([a] * WIDTH)), others[::2])
+
+
+@pytest.mark.parametrize("name", ["complex64", "complex128"])
+def test_quotients_at_the_ends_of_the_range(name, tier):
+    """A pivot without a reciprocal divides all the same."""
+    info = np.finfo(name)
+    for size in (0.7 * info.max, 0.7j * info.max, info.smallest_subnormal, 1j * info.smallest_subnormal):
+        x = np.full((WIDTH + 1, 1, 1), size, name)
+        assert (la.solve(x, x) == 1).all()
+        a = np.tile(np.eye(3, dtype=name), (WIDTH + 1, 1, 1))
+        a[:, :2, 0] = size
+        assert (la.lu(a)[1][:, 1, 0] == 1).all()
+
+
 def _product(c, upper):
     c = c.astype(wide(c.dtype))
     return H(np.triu(c)) @ np.triu(c) if upper else np.tril(c) @ H(np.tril(c))
