@@ -227,11 +227,10 @@ template <class V> struct blocked_slogdet_op {
     static void run(const part &c) {
         typedef typename rows<V>::S S;
         typedef typename traits<S>::real T;
-        const scaled_number<S> d = within_range(blocked_det_op<V>::determinant(c));
+        const scaled_number<S> det = blocked_det_op<V>::determinant(c);
         if (!good(c, 0)) return;
-        T size;
-        const S sign = split(d, size);
-        const T logarithm = log_modulus(size, d.e);
+        T logarithm;
+        const S sign = sign_and_logarithm(det, logarithm);
         __builtin_memcpy(place(c, 1), &sign, sizeof sign);
         __builtin_memcpy(place(c, 2), &logarithm, sizeof logarithm);
     }

@@ -41,12 +41,7 @@ template <class T> LG_FN pack<T> pick(const pack<T> *p, ptrdiff_t rs, const int 
     return x;
 }
 template <class T> LG_FN cx<pack<T>> pick(const cx<pack<T>> *p, ptrdiff_t rs, const int *row) {
-    cx<pack<T>> x;
-    LG_UNROLL for (int l = 0; l < pack<T>::W; l++) {
-        const T *from = (const T *)(p + row[l] * rs) + l;
-        x.re.r[l] = from[0], x.im.r[l] = from[pack<T>::W];
-    }
-    return x;
+    return {pick(&p->re, 2 * rs, row), pick(&p->im, 2 * rs, row)};
 }
 template <class T> LG_FN void lane_number(ipack<T> &a) {
     LG_UNROLL for (int l = 0; l < pack<T>::W; l++) a.r[l] = l;

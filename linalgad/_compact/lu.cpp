@@ -361,10 +361,8 @@ template <class V> struct slogdet_op {
         auto *logarithms = numbers_of<P>(c, 2, first);
         if (!signs || !logarithms) return first;
         return plain_stretch<V>(c, first, [=](const V (&y)[1][1], int at) {
-            const scaled_number<V> d = within_range(scaled_number<V>{y[0][0], typename traits<V>::I(0)});
-            P size;
-            const V sign[1][1] = {{split(d, size)}};
-            const P logarithm[1][1] = {{log_modulus(size, d.e)}};
+            P logarithm[1][1];
+            const V sign[1][1] = {{sign_and_logarithm(scaled_number<V>{y[0][0], typename traits<V>::I(0)}, logarithm[0][0])}};
             put_matrix(sign, signs + (at - first) * traits<V>::parts);
             put_matrix(logarithm, logarithms + (at - first));
         });
@@ -375,11 +373,10 @@ template <class V> struct slogdet_op {
         if (n == 3) return small<3>(c);
         if (!done_directly<V, slogdet_op, 4, unrolled_factors<V>>(c, n)) finish(c, det_op<V>::by_factors(c));
     }
-    static void finish(const part &c, const scaled_number<V> &number) {
-        const scaled_number<V> d = within_range(number);
-        P size;
-        write_number(split(d, size), c, 1);
-        write_number(log_modulus(size, d.e), c, 2);
+    static void finish(const part &c, const scaled_number<V> &det) {
+        P logarithm;
+        write_number(sign_and_logarithm(det, logarithm), c, 1);
+        write_number(logarithm, c, 2);
     }
 };
 

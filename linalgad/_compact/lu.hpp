@@ -390,6 +390,15 @@ template <class P> LG_FN P log_modulus(P size, typename traits<P>::I e) {
     return select(size == P(0), -infinity<P>(), select(size < infinity<P>(), y, size));
 }
 
+// The sign of a determinant; log|det| to `logarithm`.
+template <class V, class P> LG_FN V sign_and_logarithm(const scaled_number<V> &det, P &logarithm) {
+    const scaled_number<V> d = within_range(det);
+    P size;
+    const V sign = split(d, size);
+    logarithm = log_modulus(size, d.e);
+    return sign;
+}
+
 // 1 where an entry is so large or small that products within the elimination may leave the range although the
 // determinant does not, or is not finite; the LAPACK lane scales rows and columns. Zeros are fine, but few.
 template <class A> LG_FN auto badly_scaled(const A &a, int m, int n) {

@@ -1,4 +1,4 @@
-// LU of the smallest orders with all loops unrolled and without a tile, up to 3 all in registers: the operations
+// LU of the smallest orders with all loops unrolled and without a tile: the operations
 // of lu.hpp in the same order, so the same results bit for bit. Only the common case is here. Where the reciprocal of a
 // pivot may not be used, as for zeros and what is not finite, factor() returns false, and lu.hpp sees to that pack.
 #ifndef LINALGAD_COMPACT_LU_SMALL_HPP

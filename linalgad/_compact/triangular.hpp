@@ -90,7 +90,7 @@ template <int N, int K, class V> LG_FN void conjugate(V (&z)[N][K]) {
 }
 // The reciprocals of the diagonal; whether they may be used.
 template <int N, class V> LG_FN bool invert_diagonal(const V (&x)[N][N], V (&recip)[N]) {
-    auto fine = has_reciprocal(x[0][0]);
+    typename traits<V>::M fine = typename traits<V>::real(0) == typename traits<V>::real(0);
     LG_UNROLL for (int i = 0; i < N; i++) {
         fine = fine & has_reciprocal(x[i][i]);
         recip[i] = recip_(x[i][i]);
