@@ -5,9 +5,9 @@ Usage: python benchmarks/tune_compact.py [--write] [--tiers avx512 avx2] [--rows
 For each row of the table and each dtype, stacks are timed with the kernels of the row serving all orders and with the
 next in line: those of the row's rival for larger matrices, or LAPACK. The crossover is the largest order up to which
 they win at every order tried, which are those that no smaller kernel serves. A matrix alone gets no SIMD from kernels
-for packs, and unless the rival takes it, it may lose a little to LAPACK and no more: as results do not depend on the
-stack, it cannot go another way. Rows and tiers that are not measured keep what the table has. Run it on a quiet
-machine.
+for packs, and unless the rival takes it, it may take up to `ALONE` times as long as LAPACK: as results do not depend
+on the stack, it cannot go another way. Rows and tiers that are not measured keep what the table has. Run it on a
+quiet machine.
 """
 
 import argparse
