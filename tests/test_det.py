@@ -190,6 +190,38 @@ def test_columns_apart_by_hundreds_of_orders():
     assert error(la.det(np.array([[1e200, 1e200], [1e-200, 2e-200]])), mpmath.mpf(1)) <= rounding("float64", 2)
 
 
+@pytest.mark.parametrize("place", [0, 1, 2])
+@pytest.mark.parametrize("share", [0.65, 0.93])
+@pytest.mark.parametrize("kind", ["columns", "rows"])
+def test_entries_that_scaling_loses(kind, share, place, dtype):
+    """Beside the largest of its row and column an entry is less than the smallest number, and yet it decides."""
+    h = 2.0 ** int(share * np.finfo(dtype).maxexp)
+    t = 1 / h
+    a = np.eye(5)
+    a[place:place + 3, place:place + 3] = {"columns": [[h, t, t], [h, 2 * t, t], [1, 1, 2]],
+                                           "rows": [[h, h, 1], [t, 2 * t, h], [t, t, 2 * h]]}[kind]
+    true = exact(a.tolist())
+    with mpmath.workdps(60):
+        true = mpmath.mpf(true.numerator) / true.denominator
+        logarithm = float(mpmath.log(true))
+    phase = 1j if dtype.kind == "c" else -1
+    b = a.astype(dtype)
+    b[place] *= dtype.type(phase)
+    for c in (b, b.T, b[::-1, ::-1]):
+        assert error(la.det(c), phase * true) <= rounding(dtype, 5)
+        sign, logabsdet = la.slogdet(c)
+        assert sign == phase
+        assert abs(logabsdet - logarithm) <= rounding(dtype, 5) * logarithm
+
+
+def test_extreme_and_singular(dtype):
+    """No exponent is that of zero."""
+    a = np.diag([2.0 ** (2 * unit(dtype)), 1, 1, 0, 1]).astype(dtype)
+    a[3, 0], a[1, 2] = 1, 2.0 ** (-2 * unit(dtype))
+    assert la.det(a) == 0
+    assert la.slogdet(a) == (0, -np.inf)
+
+
 def test_product_of_three_entries_out_of_range():
     """The elimination forms a b / c, here 2^-1500, where the determinant is 2^-1000."""
     assert la.det(np.array([[2.0 ** 500, 2.0 ** -500], [2.0 ** -500, 0]])) == -2.0 ** -1000
@@ -238,6 +270,9 @@ def test_nan_anywhere(base, place):
     assert np.isnan(la.slogdet(a).logabsdet)
     assert np.isnan(la.det(a + 0j))
     assert np.isnan(la.slogdet(a + 0j).logabsdet)
+    b = np.diag([1e300, 1e-300, 1, 1, 1])
+    b[2:, 2:] = a
+    assert np.isnan(la.det(b))
 
 
 @pytest.mark.parametrize("name", ["float32", "float64"])

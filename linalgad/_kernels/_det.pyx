@@ -1,10 +1,11 @@
 """Determinants by LU, a LAPACK call a slice, as a mantissa and an exponent of two.
 
 The product of the pivots is kept as mantissa 2^exponent, so it overflows or underflows only where the
-determinant does. A matrix with extreme entries has its rows and columns scaled by powers of two first,
-which is exact and keeps the elimination itself in range.
+determinant does. A matrix with extreme entries has its rows and columns scaled by powers of two first, which keeps the
+elimination itself in range. If what underflows there may matter all the same, as an estimate of the inverse tells, the
+elimination is done once more with an exponent to each number.
 """
-from libc.math cimport copysign, frexp, ldexp, log, fabs, sqrt, INFINITY
+from libc.math cimport copysign, frexp, ldexp, log, fabs, sqrt, isfinite, INFINITY
 cimport numpy as cnp
 from numpy cimport ndarray
 
@@ -15,12 +16,14 @@ from ._compact cimport (
     LG_OP_blocked_det, LG_OP_blocked_slogdet,
 )
 from ._lanes cimport Plan, lane_fn, of_type, plan_lanes, run_lanes, OP_COPY, OP_LU
-from ._lapack_solve cimport getrf
+from ._lapack_solve cimport getrf, gecon
+from ._pool cimport pool_acquire, pool_release
 
 cnp.import_array()
 
 cdef enum:
     NONE = -(1 << 20)       # no exponent of a double is as small
+    NO_MEMORY = 1           # code of a lane
 
 
 cdef struct DetOp:
@@ -98,21 +101,28 @@ cdef inline int outside(double x, double low, double high) noexcept nogil:
     return (x > high) | ((x < low) & (x != 0))
 
 
-cdef inline int exponent_of(lapack_t x) noexcept nogil:
+cdef inline int exponent_of(double re, double im) noexcept nogil:
     """The exponent of two of an entry; `NONE` of a zero, an infinity or NaN."""
-    cdef double size
+    cdef double size = max(fabs(re), fabs(im))
     cdef int e
-    if lapack_t is float or lapack_t is double:
-        size = fabs(x)
-    else:
-        size = max(fabs(x.real), fabs(x.imag))
     if not 0 < size < INFINITY:
         return NONE
     frexp(size, &e)
     return e
 
 
-cdef inline Py_ssize_t equilibrate(lapack_t *a, Py_ssize_t n, blas_int *rows) noexcept nogil:
+cdef inline void widen(const lapack_t *a, Py_ssize_t count, double *to) noexcept nogil:
+    """The same numbers, of which single precision then cannot leave the range; real and imaginary parts in turn."""
+    cdef Py_ssize_t i
+    for i in range(count):
+        if lapack_t is float or lapack_t is double:
+            to[i] = a[i]
+        else:
+            to[2 * i] = a[i].real
+            to[2 * i + 1] = a[i].imag
+
+
+cdef Py_ssize_t equilibrate(double *a, Py_ssize_t n, Py_ssize_t parts, blas_int *rows) noexcept nogil:
     """Bring the largest entry of every row and column near 1; the sum of the exponents taken out.
 
     Both scales of an entry are applied at once: one alone might push it out of the range. `rows` has
@@ -120,43 +130,176 @@ cdef inline Py_ssize_t equilibrate(lapack_t *a, Py_ssize_t n, blas_int *rows) no
     """
     cdef Py_ssize_t r, c, total = 0
     cdef int e, most
+    cdef double *x
     for r in range(n):
         most = NONE
         for c in range(n):
-            most = max(most, exponent_of[lapack_t](a[r * n + c]))
+            x = a + parts * (r * n + c)
+            most = max(most, exponent_of(x[0], x[parts - 1]))
         rows[r] = 0 if most == NONE else most
         total += rows[r]
     for c in range(n):
         most = NONE
         for r in range(n):
-            e = exponent_of[lapack_t](a[r * n + c])
+            x = a + parts * (r * n + c)
+            e = exponent_of(x[0], x[parts - 1])
             if e != NONE:
                 most = max(most, e - <int>rows[r])
         if most == NONE:
             continue
         total += most
         for r in range(n):
+            x = a + parts * (r * n + c)
             e = -most - <int>rows[r]
-            if lapack_t is float or lapack_t is double:
-                a[r * n + c] = <lapack_t>ldexp(a[r * n + c], e)
-            else:
-                a[r * n + c].real = ldexp(a[r * n + c].real, e)
-                a[r * n + c].imag = ldexp(a[r * n + c].imag, e)
+            x[0] = ldexp(x[0], e)
+            if parts == 2:
+                x[1] = ldexp(x[1], e)
     return total
+
+
+cdef void multiply_pivots(Product *p, const lapack_t *lu, Py_ssize_t n, const blas_int *ipiv) noexcept nogil:
+    """p *= the determinant that the factors have."""
+    cdef Py_ssize_t j
+    for j in range(n):
+        multiply_pivot[lapack_t](p, lu[j * n + j], ipiv[j] != j + 1)
+
+
+cdef bint scaled_det(lapack_t *a, Py_ssize_t n, blas_int *ipiv, lapack_t *work, void *iwork, Product *p) noexcept nogil:
+    """p *= det a, for double precision; False if what underflowed on the way may matter.
+
+    What underflows amounts to a change of the scaled matrix by less than n^2 2^-1074 an entry. As the inverse is the
+    derivative of log det, that is beyond rounding unless the inverse comes near 2^1000.
+    """
+    cdef double rcond = 0
+    p.exponent += equilibrate(<double *>a, n, sizeof(lapack_t) // sizeof(double), ipiv)
+    getrf[lapack_t](n, n, a, n, ipiv)
+    multiply_pivots[lapack_t](p, a, n, ipiv)
+    if not isfinite(p.re) or not isfinite(p.im):
+        return True     # as some entry is
+    gecon[lapack_t](b'1', n, a, n, 1, &rcond, work, iwork)
+    return rcond > ldexp(1, -900)
+
+
+cdef bint extreme_det(const lapack_t *a, Py_ssize_t n, Product *p) noexcept nogil:
+    """p *= det a, whatever the sizes of the entries; False if there is no memory."""
+    cdef Py_ssize_t parts = 1 if lapack_t is float or lapack_t is double else 2
+    cdef size_t matrix = aligned(n * n * parts * sizeof(double)), ints = aligned(n * sizeof(blas_int))
+    cdef char *ws = pool_acquire(matrix + 2 * ints + aligned(6 * n * sizeof(double)))
+    cdef bint done
+    cdef Product by_scaling = p[0]
+    if ws == NULL:
+        return False
+    cdef double *wide = <double *>ws
+    cdef blas_int *ipiv = <blas_int *>(ws + matrix)
+    cdef void *iwork = ws + matrix + ints
+    cdef double *work = <double *>(ws + matrix + 2 * ints)
+    widen[lapack_t](a, n * n, wide)
+    if lapack_t is float or lapack_t is double:
+        done = scaled_det[double](wide, n, ipiv, work, iwork, &by_scaling)
+    else:       # gecon's real numbers lie behind its complex ones
+        done = scaled_det[complex128_t](<complex128_t *>wide, n, ipiv, <complex128_t *>work, work + 4 * n, &by_scaling)
+    if done:
+        p[0] = by_scaling
+    else:
+        widen[lapack_t](a, n * n, wide)
+        done = det_with_exponents(wide, n, parts, p)
+    pool_release(ws)
+    return done
+
+
+cdef inline Product with_exponent(double re, double im, Py_ssize_t exponent) noexcept nogil:
+    """The number with its larger part between 1/2 and 1; zero has the exponent `NONE`."""
+    cdef Product x
+    x.re = re
+    x.im = im
+    x.exponent = exponent
+    if re == 0 and im == 0:
+        x.exponent = NONE
+    else:
+        normalize(&x.re, &x.im, &x.exponent)
+    return x
+
+
+cdef inline Product quotient(Product x, Product y) noexcept nogil:
+    cdef double size = y.re * y.re + y.im * y.im
+    return with_exponent((x.re * y.re + x.im * y.im) / size, (x.im * y.re - x.re * y.im) / size,
+                         x.exponent - y.exponent)
+
+
+cdef inline Product minus_product(Product x, Product l, Product u) noexcept nogil:
+    """x - l u."""
+    cdef Py_ssize_t e = l.exponent + u.exponent, top = max(e, x.exponent)
+    cdef double s = scaled(1, x.exponent - top), t = scaled(1, e - top)
+    if u.exponent == NONE:
+        return x
+    return with_exponent(x.re * s - (l.re * u.re - l.im * u.im) * t, x.im * s - (l.re * u.im + l.im * u.re) * t, top)
+
+
+cdef bint det_with_exponents(const double *a, Py_ssize_t n, Py_ssize_t parts, Product *p) noexcept nogil:
+    """p *= det a by elimination, pivots chosen as if the rows were scaled; False if there is no memory."""
+    cdef char *ws = pool_acquire(aligned(n * n * sizeof(Product)) + aligned(n * sizeof(Py_ssize_t)))
+    cdef Product *x = <Product *>ws
+    cdef Py_ssize_t *row = <Py_ssize_t *>(ws + aligned(n * n * sizeof(Product)))
+    cdef Py_ssize_t i, j, k, e, best, most
+    cdef double size
+    cdef Product l, t
+    if ws == NULL:
+        return False
+    for i in range(n):
+        row[i] = NONE
+        for j in range(n):
+            k = parts * (i * n + j)
+            x[i * n + j] = with_exponent(a[k], a[k + 1] if parts == 2 else 0, 0)
+            row[i] = max(row[i], x[i * n + j].exponent)
+    for k in range(n):
+        best = k
+        most = NONE
+        size = 0
+        for i in range(k, n):
+            t = x[i * n + k]
+            e = t.exponent - row[i]
+            if t.exponent != NONE and (e > most or (e == most and max(fabs(t.re), fabs(t.im)) > size)):
+                best = i
+                most = e
+                size = max(fabs(t.re), fabs(t.im))
+        if most == NONE:
+            p.re = p.im = 0
+            break
+        if best != k:
+            for j in range(n):
+                t = x[k * n + j]
+                x[k * n + j] = x[best * n + j]
+                x[best * n + j] = t
+            row[best] = row[k]
+            p.re = -p.re
+            p.im = -p.im
+        t = x[k * n + k]
+        multiply(p, t.re, t.im)
+        p.exponent += t.exponent
+        for i in range(k + 1, n):
+            if x[i * n + k].exponent != NONE:
+                l = quotient(x[i * n + k], t)
+                for j in range(k + 1, n):
+                    x[i * n + j] = minus_product(x[i * n + j], l, x[k * n + j])
+    pool_release(ws)
+    return True
 
 
 cdef int det_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcept nogil:
     cdef const DetOp *op = <const DetOp *>op_
-    cdef Py_ssize_t n = op.a.m, j
+    cdef Py_ssize_t n = op.a.m
     cdef blas_int *ipiv = <blas_int *>(<char *>ws + aligned(n * n * sizeof(lapack_t)))
     cdef Product p
     load_slice[lapack_t](&op.a, i, ws)
     p.re = 1
     p.im = 0
-    p.exponent = equilibrate[lapack_t](ws, n, ipiv) if extreme[lapack_t](ws, n * n) else 0
-    getrf[lapack_t](n, n, ws, max(n, 1), ipiv)
-    for j in range(n):
-        multiply_pivot[lapack_t](&p, ws[j * n + j], ipiv[j] != j + 1)
+    p.exponent = 0
+    if extreme[lapack_t](ws, n * n):
+        if not extreme_det[lapack_t](ws, n, &p):
+            return NO_MEMORY
+    else:
+        getrf[lapack_t](n, n, ws, max(n, 1), ipiv)
+        multiply_pivots[lapack_t](&p, ws, n, ipiv)
     if op.split:
         write_split[lapack_t](op, i, &p, ws)
     else:
@@ -248,9 +391,11 @@ def det(ndarray a, bint split, out, lanes):
         add(&c, &op.det)
         if split:
             add(&c, &op.log)
-        run_compact(&c, nb, det_workspace(&op.a, cnp.PyArray_ITEMSIZE(a)), lanes, NULL)
-        return d, logarithm
-    run_lanes(lane, &op, nb, det_workspace(&op.a, cnp.PyArray_ITEMSIZE(a)), plan, NULL)
+        failed = run_compact(&c, nb, det_workspace(&op.a, cnp.PyArray_ITEMSIZE(a)), lanes, NULL)
+    else:
+        failed = run_lanes(lane, &op, nb, det_workspace(&op.a, cnp.PyArray_ITEMSIZE(a)), plan, NULL)
+    if failed is not None:
+        raise MemoryError("no memory for a matrix with extreme entries")
     return d, logarithm
 
 
