@@ -1,6 +1,6 @@
 #include "blocked_lu.hpp"
 
-#include "lu.hpp"
+#include "det.hpp"
 
 namespace lg {
 namespace {

@@ -1,5 +1,6 @@
 #include "direct.hpp"
 
+#include "det.hpp"
 #include "det_small.hpp"
 #include "lu_small.hpp"
 

@@ -122,22 +122,23 @@ cdef inline void widen(const lapack_t *a, Py_ssize_t count, double *to) noexcept
             to[2 * i + 1] = a[i].imag
 
 
-cdef Py_ssize_t equilibrate(double *a, Py_ssize_t n, Py_ssize_t parts, blas_int *rows) noexcept nogil:
-    """Bring the largest entry of every row and column near 1; the sum of the exponents taken out.
+cdef bint equilibrate(double *a, Py_ssize_t n, Py_ssize_t parts, blas_int *rows, Py_ssize_t *exponent) noexcept nogil:
+    """Bring the largest entry of every row and column near 1, adding to `exponent` what is taken out.
 
     Both scales of an entry are applied at once: one alone might push it out of the range. `rows` has
-    room for the exponents of the rows.
+    room for the exponents of the rows. Returns whether no entry is small now that was not zero.
     """
-    cdef Py_ssize_t r, c, total = 0
-    cdef int e, most
+    cdef Py_ssize_t r, c, part
+    cdef int e, most, small = 0
     cdef double *x
+    cdef double low = ldexp(1, -340), before
     for r in range(n):
         most = NONE
         for c in range(n):
             x = a + parts * (r * n + c)
             most = max(most, exponent_of(x[0], x[parts - 1]))
         rows[r] = 0 if most == NONE else most
-        total += rows[r]
+        exponent[0] += rows[r]
     for c in range(n):
         most = NONE
         for r in range(n):
@@ -147,14 +148,15 @@ cdef Py_ssize_t equilibrate(double *a, Py_ssize_t n, Py_ssize_t parts, blas_int 
                 most = max(most, e - <int>rows[r])
         if most == NONE:
             continue
-        total += most
+        exponent[0] += most
         for r in range(n):
-            x = a + parts * (r * n + c)
             e = -most - <int>rows[r]
-            x[0] = ldexp(x[0], e)
-            if parts == 2:
-                x[1] = ldexp(x[1], e)
-    return total
+            for part in range(parts):
+                x = a + parts * (r * n + c) + part
+                before = x[0]
+                x[0] = ldexp(before, e)
+                small |= (fabs(x[0]) < low) & (before != 0)
+    return small == 0
 
 
 cdef void multiply_pivots(Product *p, const lapack_t *lu, Py_ssize_t n, const blas_int *ipiv) noexcept nogil:
@@ -171,11 +173,11 @@ cdef bint scaled_det(lapack_t *a, Py_ssize_t n, blas_int *ipiv, lapack_t *work, 
     derivative of log det, that is beyond rounding unless the inverse comes near 2^1000.
     """
     cdef double rcond = 0
-    p.exponent += equilibrate(<double *>a, n, sizeof(lapack_t) // sizeof(double), ipiv)
+    cdef bint fine = equilibrate(<double *>a, n, sizeof(lapack_t) // sizeof(double), ipiv, &p.exponent)
     getrf[lapack_t](n, n, a, n, ipiv)
     multiply_pivots[lapack_t](p, a, n, ipiv)
-    if not isfinite(p.re) or not isfinite(p.im):
-        return True     # as some entry is
+    if fine or not isfinite(p.re) or not isfinite(p.im):
+        return True     # the determinant is not finite where some entry is not
     gecon[lapack_t](b'1', n, a, n, 1, &rcond, work, iwork)
     return rcond > ldexp(1, -900)
 
