@@ -27,10 +27,13 @@ template <class V> LG_FN V difference_of_products(V a, V d, V b, V c) {
 template <class V> LG_FN V without_negative_zeros(V x) { return x; }
 template <class P> LG_FN cx<P> without_negative_zeros(cx<P> x) { return {x.re + P(0), x.im + P(0)}; }
 
+template <class V> LG_FN V expansion(const V (&x)[2][2]) {
+    return without_negative_zeros(difference_of_products(x[0][0], x[1][1], x[0][1], x[1][0]));
+}
 template <class V> LG_FN auto determinant(const V (&x)[2][2], V &y) {
     typedef bits<typename traits<V>::scalar> B;
     typedef typename traits<V>::real P;
-    y = without_negative_zeros(difference_of_products(x[0][0], x[1][1], x[0][1], x[1][0]));
+    y = expansion(x);
     const P size = abs1_(y), product = abs1_(x[0][1] * x[1][0]);
     const auto in_range = (size >= P(B::plain_tiny)) & (size <= P(B::plain_huge));
     // zero is plain where the products that cancel are
@@ -43,13 +46,16 @@ template <class V, class F> LG_FN V along_first_row(const V (&x)[3][3], const F 
     y = fma_(x[0][1], minor(x[1][2], x[2][0], x[1][0], x[2][2]), y);
     return fma_(x[0][2], minor(x[1][0], x[2][1], x[1][1], x[2][0]), y);
 }
+template <class V> LG_FN V expansion(const V (&x)[3][3]) {
+    return without_negative_zeros(along_first_row(x, difference_of_products<V>));
+}
 // As Kahan's minors come out with a small relative error, so small are the changes of the first row that would explain
 // the error of the sum. The others' errors are relative to the sum without cancellation, the permanent of the moduli:
 // where the determinant is at least a 64th of that, they are no larger than those of elimination.
 template <class V> LG_FN auto expand(const V (&x)[3][3], V &y) {
     typedef bits<typename traits<V>::scalar> B;
     typedef typename traits<V>::real P;
-    y = without_negative_zeros(along_first_row(x, difference_of_products<V>));
+    y = expansion(x);
     P size[3][3];
     LG_UNROLL for (int i = 0; i < 3; i++)
         LG_UNROLL for (int j = 0; j < 3; j++) size[i][j] = abs1_(x[i][j]);
@@ -93,6 +99,29 @@ template <class V> LG_FN auto determinant(const V (&x)[3][3], V &y) {
         }
     return plain;
 }
+
+// Whether many determinants are plain, by integers: the exponents of them all, and of the squares of all first rows, which
+// bound the minors' loss. Takes fewer operations than determinant() and is stricter: a determinant is between the square
+// roots of the smallest and the largest number, a first row below that.
+template <class T> LG_FN pack<T> with_exponent(pack<T> x) { return x; }
+template <class P> LG_FN P with_exponent(cx<P> x) { return abs1_(x); }
+template <int N, class V> struct plain_test {
+    typedef typename traits<V>::real P;
+    typedef typename traits<V>::I I;
+    typedef bits<typename traits<V>::scalar> B;
+    static constexpr bool exists = N == 2 || exact_minors<V>;
+    // An exponent is in the second or third quarter if adding a quarter takes it to the upper half.
+    static constexpr typename B::I one = (typename B::I)1 << B::mant, quarter = one * ((B::bias + 1) / 2);
+    I determinants = I(-1), rows = I(0);
+    LG_FN void see(const V (&x)[N][N], V y) {
+        determinants = determinants & (as_bits(with_exponent(y)) + I(quarter));
+        if constexpr (N == 3) {
+            const P squares = fma_(x[0][2], x[0][2], fma_(x[0][1], x[0][1], x[0][0] * x[0][0]));
+            rows = rows | (as_bits(squares) + I(quarter + one)); // negative from the fourth quarter on, or just below it
+        }
+    }
+    LG_FN bool all() const { return !any(((determinants & I(2 * quarter)) == I(0)) | (rows < I(0))); }
+};
 
 } // namespace
 } // namespace lg

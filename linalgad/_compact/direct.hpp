@@ -27,7 +27,7 @@ template <class S> LG_FN void put_pairs(const pack<float> *x, const S &to) {
     N::split(N::high(x[0].r, x[1].r), to, 2, 0);
 }
 // The granules of a run of `count` numbers, the last one overlapping the one before.
-template <int count, class T> LG_FN void take(pack<T> (&x)[count], const adjoining<const T> &from) {
+template <int count, class T, class S> LG_FN void take(pack<T> (&x)[count], const S &from) {
     typedef granule<T> N;
     const int G = N::G;
     if constexpr (count == 1) {
@@ -72,11 +72,11 @@ template <class T> LG_FN void from_parts(cx<pack<T>> &x, const pack<T> *p) { x.r
 template <class T> LG_FN void to_parts(const pack<T> &x, pack<T> *p) { p[0] = x; }
 template <class T> LG_FN void to_parts(const cx<pack<T>> &x, pack<T> *p) { p[0] = x.re, p[1] = x.im; }
 
-// A pack of matrices that lie one after the other by rows, and back.
-template <int M, int N, class V, class T> LG_FN void take_matrix(V (&x)[M][N], const T *from) {
+// A pack of matrices by rows, and back to matrices that lie one after the other.
+template <int M, int N, class V, class S> LG_FN void take_matrix(V (&x)[M][N], const S &from) {
     const int parts = traits<V>::parts;
-    pack<T> y[M * N * parts];
-    take(y, adjoining<const T>{from, M * N * parts});
+    pack<typename traits<V>::scalar> y[M * N * parts];
+    take(y, from);
     LG_UNROLL for (int i = 0; i < M; i++) LG_UNROLL for (int j = 0; j < N; j++) from_parts(x[i][j], y + (i * N + j) * parts);
 }
 template <int M, int N, class V, class T> LG_FN void put_matrix(const V (&x)[M][N], T *to) {
@@ -87,7 +87,8 @@ template <int M, int N, class V, class T> LG_FN void put_matrix(const V (&x)[M][
 }
 // Operand v, which lies_directly(), and back.
 template <int M, int N, class V> LG_FN void take_matrix(V (&x)[M][N], const part &c, int v) {
-    take_matrix(x, (const typename traits<V>::scalar *)place(c, v, 0));
+    typedef typename traits<V>::scalar T;
+    take_matrix(x, adjoining<const T>{(const T *)place(c, v, 0), M * N * traits<V>::parts});
 }
 template <int M, int N, class V> LG_FN void put_matrix(const V (&x)[M][N], const part &c, int v) {
     put_matrix(x, (typename traits<V>::scalar *)place(c, v, 0));

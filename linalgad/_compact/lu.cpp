@@ -246,15 +246,37 @@ template <class V> struct inv_op {
 // Returns the first matrix that is left.
 template <int N, class V, class F> LG_CALL int plain_determinants(const lg_call *c, int first, const F &write) {
     typedef typename traits<V>::scalar T;
-    const int width = traits<V>::width, start = first;
+    typedef spaced<const T> run; // long, so that the hardware's prefetchers see it
+    const int width = traits<V>::width, start = first, most = plain_test<N, V>::exists ? 4 : 1;
+    const ptrdiff_t numbers = N * N * traits<V>::parts;
     const part next(c, first, width);
     if (!lies_directly<V>(next, 0, N, N)) return first;
     const T *from = (const T *)place(next, 0, 0);
-    for (; first + width <= c->count; first += width, from += N * N * traits<V>::parts * width) {
-        V x[N][N], y[1][1];
-        take_matrix(x, from);
-        if (any(not_(determinant(x, y[0][0])))) break;
-        write(y, first);
+    V x[N][N], y[most][1][1];
+    for (bool plain = true; plain && first + width <= c->count;) {
+        int packs = (c->count - first) / width;
+        if constexpr (most > 1)
+            if (packs >= most) {
+                plain_test<N, V> test;
+                LG_UNROLL for (int i = 0; i < most; i++) {
+                    take_matrix(x, run{from + i * width * numbers, numbers * (ptrdiff_t)sizeof(T)});
+                    y[i][0][0] = expansion(x);
+                    test.see(x, y[i][0][0]);
+                }
+                if (test.all()) {
+                    LG_UNROLL for (int i = 0; i < most; i++) write(y[i], first + i * width);
+                    first += most * width;
+                    from += most * width * numbers;
+                    continue;
+                }
+                packs = most;
+            }
+        for (; packs > 0; packs--, first += width, from += width * numbers) {
+            take_matrix(x, run{from, numbers * (ptrdiff_t)sizeof(T)});
+            plain = !any(not_(determinant(x, y[0][0][0])));
+            if (!plain) break;
+            write(y[0], first);
+        }
     }
     __builtin_memset(c->info + start, 0, (first - start) * sizeof(int));
     return first;

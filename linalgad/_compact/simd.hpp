@@ -23,6 +23,7 @@ template <> struct raw<double> {
     typedef double R __attribute__((vector_size(LG_BYTES)));
     typedef double U __attribute__((vector_size(LG_BYTES), aligned(8), may_alias)); // unaligned, in users' arrays
     typedef long long I __attribute__((vector_size(LG_BYTES)));
+    typedef unsigned long long N __attribute__((vector_size(LG_BYTES)));
 #ifdef LG_AVX512
     typedef __mmask8 K;
 #else
@@ -33,6 +34,7 @@ template <> struct raw<float> {
     typedef float R __attribute__((vector_size(LG_BYTES)));
     typedef float U __attribute__((vector_size(LG_BYTES), aligned(4), may_alias));
     typedef int I __attribute__((vector_size(LG_BYTES)));
+    typedef unsigned N __attribute__((vector_size(LG_BYTES)));
 #ifdef LG_AVX512
     typedef __mmask16 K;
 #else
@@ -65,7 +67,7 @@ LG_T pack<T> operator-(pack<T> a, pack<T> b) { return pack<T>::of(a.r - b.r); }
 LG_T pack<T> operator*(pack<T> a, pack<T> b) { return pack<T>::of(a.r * b.r); }
 LG_T pack<T> operator/(pack<T> a, pack<T> b) { return pack<T>::of(a.r / b.r); }
 LG_T pack<T> operator-(pack<T> a) { return pack<T>::of(-a.r); }
-LG_T ipack<T> operator+(ipack<T> a, ipack<T> b) { return ipack<T>::of(a.r + b.r); }
+LG_T ipack<T> operator+(ipack<T> a, ipack<T> b) { return ipack<T>::of((typename raw<T>::I)((typename raw<T>::N)a.r + (typename raw<T>::N)b.r)); }
 LG_T ipack<T> operator-(ipack<T> a, ipack<T> b) { return ipack<T>::of(a.r - b.r); }
 LG_T ipack<T> operator*(ipack<T> a, ipack<T> b) { return ipack<T>::of(a.r * b.r); }
 LG_T ipack<T> operator&(ipack<T> a, ipack<T> b) { return ipack<T>::of(a.r & b.r); }

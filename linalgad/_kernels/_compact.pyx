@@ -1,7 +1,9 @@
 """The compact tier: which SIMD kernels run, for which orders, and the lane that feeds them."""
+from libc.string cimport memcpy
 cimport numpy as cnp
+from numpy cimport ndarray
 
-from ._layout cimport Slices, at
+from ._layout cimport Slices, aligned, at
 from ._lanes cimport Plan, lane_fn, plan_lanes, run_lanes, useful_lanes, wanted_lanes
 from ._pool cimport new_array, pool_acquire, pool_release
 
@@ -101,7 +103,7 @@ cdef int compact_lane(const void *c_, Py_ssize_t step, char *ws) noexcept nogil:
     cdef char *places[LG_MAX_VIEWS][LG_MAX_WIDTH]
     cdef const Slices *s
     cdef int v, l, failures = 0, count = <int>min(c.share, c.batch - first), alone = count % c.width
-    cdef int *info = c.info + first
+    cdef int *info = c.info + first if c.all_codes else <int *>ws
     cdef bint failed = False
     call.m = c.m
     call.n = c.n
@@ -109,7 +111,7 @@ cdef int compact_lane(const void *c_, Py_ssize_t step, char *ws) noexcept nogil:
     call.flags = c.flags
     call.count = count
     call.info = info
-    call.ws = ws
+    call.ws = ws + c.codes_bytes
     for v in range(c.views):
         s = c.view[v]
         call.x[v].rs = s.rs
@@ -137,8 +139,10 @@ cdef int compact_lane(const void *c_, Py_ssize_t step, char *ws) noexcept nogil:
         return 0
     for l in range(count):
         if info[l] != 0:
-            info[l] = c.fallback(c.fallback_op, first + l, ws)
+            info[l] = c.fallback(c.fallback_op, first + l, call.ws)
             failures += info[l] != 0
+    if failures and not c.all_codes:
+        memcpy(c.info + first, info, count * sizeof(int))
     return failures
 
 
@@ -150,11 +154,13 @@ cdef object run_compact(Compact *c, Py_ssize_t batch, size_t fallback_bytes, lan
     batch : number of slices
     fallback_bytes : workspace of the LAPACK lane
     lanes : of the call
-    info : where to leave the codes, or NULL if they are wanted only on failure
+    info : where to leave the codes, or NULL if they are wanted only on failure; the steps then keep theirs in their
+        workspace unless some are not zero, as codes for all would be a good part of what the smallest matrices move
     """
     cdef Plan plan
     cdef Py_ssize_t packs = (batch + c.width - 1) // c.width, i
     cdef bint uniform = True
+    cdef ndarray steps
     cdef size_t ws_bytes = max(<size_t>c.entry.workspace(c.m, c.n, c.k, c.flags), fallback_bytes)
     if c.alone != NULL:
         ws_bytes = max(ws_bytes, <size_t>c.alone.workspace(c.m, c.n, c.k, c.flags))
@@ -171,6 +177,8 @@ cdef object run_compact(Compact *c, Py_ssize_t batch, size_t fallback_bytes, lan
     if uniform:
         c.share *= max(1, min(max(STEP_PACKS, <Py_ssize_t>(STEP_NS / (c.slice_ns * c.width + 1))),
                               packs // (4 * plan.lanes)))
+    c.all_codes = info != NULL
+    c.codes_bytes = 0 if c.all_codes else aligned(c.share * sizeof(int))
     if info == NULL:
         own = pool_acquire(batch * sizeof(int))
         if own == NULL:
@@ -180,10 +188,14 @@ cdef object run_compact(Compact *c, Py_ssize_t batch, size_t fallback_bytes, lan
     c.info = info
     codes = None
     try:
-        if run_lanes(compact_lane, c, (batch + c.share - 1) // c.share, ws_bytes, plan, NULL) is not None:
+        steps = run_lanes(compact_lane, c, (batch + c.share - 1) // c.share, c.codes_bytes + ws_bytes, plan, NULL)
+        if steps is not None:
             codes = new_array(1, &size, cnp.NPY_INT32)
             for i in range(batch):
-                (<int *>cnp.PyArray_DATA(codes))[i] = info[i]
+                if c.all_codes or (<int *>cnp.PyArray_DATA(steps))[i // c.share] != 0:
+                    (<int *>cnp.PyArray_DATA(codes))[i] = info[i]
+                else:
+                    (<int *>cnp.PyArray_DATA(codes))[i] = 0
     finally:
         pool_release(own)
     return codes
