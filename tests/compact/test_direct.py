@@ -1,4 +1,6 @@
 """The compact kernels against LAPACK-style ratios, each other, and themselves on other packs."""
+from itertools import product
+
 import mpmath
 import numpy as np
 import pytest
@@ -141,6 +143,30 @@ def test_determinants_leave_the_range_only_if_they_must(gap, dtype, tier):
     sign, logabs = la.slogdet(a)
     assert (sign == 1).all()
     assert np.abs(logabs - gap * np.log(16)).max() <= rounding(dtype, 4)
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_determinants_of_many_packs(n, dtype, tier, rng):
+    """Several packs are looked at together; a matrix that needs more care has the result it has alone."""
+    info = np.finfo(dtype)
+    e, half = info.maxexp, info.nmant // 2
+    loses_a_minor = np.diag([2.0 ** int(0.68 * e), 3 * 2.0 ** (-e // 2), (1 + 2.0 ** -half) * 2.0 ** (-e // 2 - half)])
+    odd = [np.zeros((n, n)), np.diag([np.nan, *[1] * (n - 1)]),
+           *(np.full((n, n), x) for x in (1, 2.0 ** int(0.6 * e), np.inf)),
+           *(2.0 ** int(x * e) * rng.standard_normal((n, n)) for x in (0.9, 0.35, 0.2, -0.2, -0.35, -0.9)),
+           loses_a_minor[:n, :n]]
+    ordinary = normal(rng, (8 * WIDTH + 3, n, n), dtype) + dtype.type(4) * np.eye(n, dtype=dtype)
+    alone = [la.det(a) for a in ordinary], [la.slogdet(a) for a in ordinary]
+    for place, x in product((0, 3 * WIDTH, len(ordinary) - 1), odd):
+        a = ordinary.copy()
+        a[place] = x
+        for f, results in zip((la.det, la.slogdet), alone, strict=True):
+            outs = f(a)
+            for i, result in enumerate(results):
+                assert_same_bits(f(a[i]) if i == place else result, part(outs, i), i)
+    if n == 3:
+        a[1] = loses_a_minor
+        assert la.det(a)[1] == 3 * (1 + 2.0 ** -half) * 2.0 ** (int(0.68 * e) - e // 2 * 2 - half)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 6, 9])
