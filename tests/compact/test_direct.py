@@ -91,6 +91,18 @@ def test_a_failing_matrix_goes_to_lapack_from_its_own_place(op, dtype, tier, rng
     assert_same_bits(op.call(*args, errors="nan", out=target), apart)
 
 
+@pytest.mark.parametrize("n", [2, 6])
+def test_failures_in_a_long_stack(n, tier, rng):
+    """A lane keeps the codes of the steps in which none failed to itself."""
+    a = normal(rng, (20000, n, n), np.dtype("float64"))
+    singular = [5, 9000, 19999]
+    good = la.inv(np.delete(a, singular, axis=0))
+    a[singular] = 0
+    with pytest.raises(la.LinAlgError, match="3 of 20000 matrices failed, at index 5, 9000, 19999:"):
+        la.inv(a)
+    assert_same_bits(np.delete(la.inv(a, errors="nan"), singular, axis=0), good)
+
+
 @op
 @pytest.mark.parametrize("n", [3, 8, 17])
 def test_tiers_agree(op, n, dtype, each_tier, rng):
