@@ -100,9 +100,9 @@ template <class V> LG_FN auto determinant(const V (&x)[3][3], V &y) {
     return plain;
 }
 
-// Whether many determinants are plain, by integers: the exponents of them all, and of the squares of all first rows, which
-// bound the minors' loss. Takes fewer operations than determinant() and is stricter: a determinant is between the square
-// roots of the smallest and the largest number, a first row below that.
+// Whether many determinants are plain, in fewer operations than determinant() takes and more strictly: their moduli are
+// between the square roots of the smallest and of the largest number, by their exponents as integers, and the squares of a
+// first row are so small that what minors lose does not show in the least of such determinants.
 template <class T> LG_FN pack<T> with_exponent(pack<T> x) { return x; }
 template <class P> LG_FN P with_exponent(cx<P> x) { return abs1_(x); }
 template <int N, class V> struct plain_test {
@@ -111,16 +111,17 @@ template <int N, class V> struct plain_test {
     typedef bits<typename traits<V>::scalar> B;
     static constexpr bool exists = N == 2 || exact_minors<V>;
     // An exponent is in the second or third quarter if adding a quarter takes it to the upper half.
-    static constexpr typename B::I one = (typename B::I)1 << B::mant, quarter = one * ((B::bias + 1) / 2);
-    I determinants = I(-1), rows = I(0);
+    static constexpr typename B::I quarter = ((typename B::I)1 << B::mant) * ((B::bias + 1) / 2);
+    // expand() wants plain_tiny times the sum of the row, at most twice the root of this, below the square root of tiny
+    static constexpr typename traits<V>::scalar row_huge = B::tiny / B::plain_tiny / B::plain_tiny / 4;
+    I exponents = I(-1);
+    P rows = P(0);
     LG_FN void see(const V (&x)[N][N], V y) {
-        determinants = determinants & (as_bits(with_exponent(y)) + I(quarter));
-        if constexpr (N == 3) {
-            const P squares = fma_(x[0][2], x[0][2], fma_(x[0][1], x[0][1], x[0][0] * x[0][0]));
-            rows = rows | (as_bits(squares) + I(quarter + one)); // negative from the fourth quarter on, or just below it
-        }
+        exponents = exponents & (as_bits(with_exponent(y)) + I(quarter));
+        if constexpr (N == 3) // NaN does not stay in the largest, but has made NaN of the determinant
+            rows = larger_(rows, fma_(x[0][2], x[0][2], fma_(x[0][1], x[0][1], x[0][0] * x[0][0])));
     }
-    LG_FN bool all() const { return !any(((determinants & I(2 * quarter)) == I(0)) | (rows < I(0))); }
+    LG_FN bool all() const { return !any(((exponents & I(2 * quarter)) == I(0)) | not_(rows <= P(row_huge))); }
 };
 
 } // namespace
