@@ -193,8 +193,8 @@ def test_columns_apart_by_hundreds_of_orders():
 @pytest.mark.parametrize("place", [0, 1, 2])
 @pytest.mark.parametrize("share", [0.65, 0.93])
 @pytest.mark.parametrize("kind", ["columns", "rows"])
-def test_entries_that_scaling_loses(kind, share, place, dtype):
-    """Beside the largest of its row and column an entry is less than the smallest number, and yet it decides."""
+def test_entries_that_decide_beside_larger_ones(kind, share, place, dtype):
+    """Beside the largest of its row and column an entry is less than the smallest double, and yet it decides."""
     h = 2.0 ** int(share * np.finfo(dtype).maxexp)
     t = 1 / h
     a = np.eye(5)
@@ -215,11 +215,84 @@ def test_entries_that_scaling_loses(kind, share, place, dtype):
 
 
 def test_extreme_and_singular(dtype):
-    """No exponent is that of zero."""
-    a = np.diag([2.0 ** (2 * unit(dtype)), 1, 1, 0, 1]).astype(dtype)
-    a[3, 0], a[1, 2] = 1, 2.0 ** (-2 * unit(dtype))
-    assert la.det(a) == 0
-    assert la.slogdet(a) == (0, -np.inf)
+    """A column of zeros, and rows with entries in the same column only."""
+    big = 2.0 ** (2 * unit(dtype))
+    empty = np.diag([big, 1, 1, 0, 1]).astype(dtype)
+    empty[3, 0], empty[1, 2] = 1, 1 / big
+    crowded = np.zeros((5, 5), dtype)
+    crowded[:3, :2], crowded[3:] = big, 1 / big
+    for a in (empty, empty.T, crowded, crowded.T):
+        assert la.det(a) == 0
+        assert la.slogdet(a) == (0, -np.inf)
+
+
+@pytest.mark.parametrize("n", [3, 5, 40])
+@pytest.mark.parametrize("order", ["as it is", "transposed", "reversed"])
+def test_small_entries_under_a_large_column(order, n, dtype):
+    """A pivot chosen by the size of its row would swamp them: an order of 3 has the determinant -16."""
+    h = 2.0 ** int(0.93 * np.finfo(dtype).maxexp)
+    a = np.eye(n)
+    a[:3, :3] = [[2 * h, 0, 5 / h], [3 * h, 1, 4], [4 * h, 0, 2 / h]]
+    a = {"as it is": a, "transposed": a.T, "reversed": a[::-1, ::-1]}[order].astype(dtype)
+    assert error(la.det(a), mpmath.mpf(-16)) <= rounding(dtype, n)
+
+
+@pytest.mark.parametrize("n", [3, 4, 9, 30])
+@pytest.mark.parametrize("share", [0.3, 0.5, 0.8])
+def test_one_large_column(share, n, dtype):
+    """An arrow of ones, which is well conditioned, but for the scale of its column."""
+    h = 2.0 ** int(share * np.finfo(dtype).maxexp)
+    a = np.eye(n)
+    a[0] = 1
+    a[1:, 0] = h
+    true = mpmath.mpf(1) - (n - 1) * mpmath.mpf(h)
+    for b in (a, a.T):
+        assert error(la.det(b.astype(dtype)), true) <= rounding(dtype, n)
+
+
+@pytest.mark.parametrize("k", [4, 6, 20])
+@pytest.mark.parametrize("share", [0.22, 0.3, 0.5])
+@pytest.mark.parametrize("rest", [True, False])
+def test_chains_of_small_numbers(rest, share, k, dtype):
+    """With exchanges of rows the elimination multiplies k numbers; the determinant is their product all the same."""
+    s = 2.0 ** -int(share * np.finfo(dtype).maxexp)
+    d = [1, *[s] * k, 1, *[1 / s] * (k if rest else 0)]
+    a = np.diag(d) + np.diag([1.0] * (k + 1) + [0.0] * (len(d) - k - 2), 1)
+    logarithm = 0 if rest else k * np.log(s)
+    for b in (a, a.T):
+        b = np.stack([b] * 9).astype(dtype)
+        for c in (b, b[0]):
+            sign, logabsdet = la.slogdet(c)
+            assert np.all(sign == 1)
+            assert np.max(abs(logabsdet - logarithm)) <= rounding(dtype, 1) * max(1, abs(logarithm))
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 6, 9])
+def test_entries_of_any_size(n, dtype, rng):
+    """Exponents all over the range, against mpmath."""
+    power = 0.9 * np.log10(np.finfo(dtype).max) * rng.uniform(-1, 1, (10, n, n))
+    a = normal(rng, (10, n, n), np.dtype(wide(dtype))) * 10.0 ** power
+    sign, logabsdet = la.slogdet(a.astype(dtype))
+    with mpmath.workdps(1500):
+        for i, b in enumerate(a.astype(dtype).astype(wide(dtype))):
+            true = mpmath.det(mpmath.matrix(b.tolist()))
+            logarithm = float(mpmath.log(abs(true)))
+            assert abs(logabsdet[i] - logarithm) <= rounding(dtype, n) * max(1, abs(logarithm))
+            assert abs(complex(sign[i]) - complex(true / abs(true))) <= rounding(dtype, n)
+
+
+@pytest.mark.parametrize("n", [4, 8, 20, 40])
+def test_singular_matrices_need_no_scaling(n, dtype, rng):
+    """Exact zeros, of matrices in stacks of others and alone."""
+    a = rng.integers(1, 4, (9, n, n)).astype(dtype)
+    a[1::2, 1] = 0
+    a[4] = 0
+    d = la.det(a)
+    assert (d[1::2] == 0).all()
+    assert d[4] == 0
+    for i in (1, 4):
+        assert la.slogdet(a[i]) == (0, -np.inf)
+        assert_same_bits(la.det(a[i]), d[i])
 
 
 def test_product_of_three_entries_out_of_range():
@@ -272,7 +345,10 @@ def test_nan_anywhere(base, place):
     assert np.isnan(la.slogdet(a + 0j).logabsdet)
     b = np.diag([1e300, 1e-300, 1, 1, 1])
     b[2:, 2:] = a
-    assert np.isnan(la.det(b))
+    b[0, 1] = 1e-300
+    for c in (b, b + 0j):
+        assert np.isnan(la.det(c))
+        assert np.isnan(la.slogdet(c).logabsdet)
 
 
 @pytest.mark.parametrize("name", ["float32", "float64"])

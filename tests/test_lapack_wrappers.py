@@ -105,14 +105,6 @@ def getrs(trans):
     return case
 
 
-def gecon(r):
-    _, f, _ = lu(r)
-    rcond = r.reals(1)
-    extra = r.reals(2 * N) if r.complex else r.ints(N)
-    assert r.ours("gecon", "1", N, f, N, 2.0, rcond, r.array(4 * N), extra) == 0
-    return [(rcond[0], r.theirs("gecon", f, 2.0)[0])]
-
-
 def getri(r):
     _, f, piv = lu(r)
     x = f.copy(order="F")
@@ -277,8 +269,8 @@ def blocked_qr(r):
 
 
 CASES = {
-    "potrf": potrf, "potrs": potrs, "potri": potri, "getrf": getrf, "getri": getri, "gecon": gecon,
-    "gtsv": gtsv, "trtrs": trtrs, "getrs-N": getrs("N"), "getrs-T": getrs("T"), "getrs-C": getrs("C"),
+    "potrf": potrf, "potrs": potrs, "potri": potri, "getrf": getrf, "getri": getri, "gtsv": gtsv, "trtrs": trtrs,
+    "getrs-N": getrs("N"), "getrs-T": getrs("T"), "getrs-C": getrs("C"),
     "sytrf-sytrs": indefinite("sytrf", "sytrs", Routines.symmetric, "sytrf", "sysv"),
     "hetrf-hetrs": indefinite("hetrf", "hetrs", Routines.hermitian, "hetrf", "hesv"),
     "geqrf": geqrf, "orgqr": orgqr, "gelqf-orglq": lq, "geqp3": geqp3, "gesdd": gesdd, "gesvd": gesvd, "syevd": syevd,

@@ -208,10 +208,17 @@ template <class V> struct blocked_det_op {
         int *swap = ws.take<int>(n);
         T *order = ws.take<T>(n);
         load_view(a, c, 0, n, n);
-        set_info(c, any(badly_scaled([a](int i, int q) { return a.row(i)[q]; }, n, packs_for(n, rows<V>::W)) != I(0)));
+        const auto pivot = [a](int i) { return a.get(i, i); };
+        bool out = any(badly_scaled([a](int i, int q) { return a.row(i)[q]; }, n, packs_for(n, rows<V>::W)) != I(0));
         factor(a, n, n, swap, ws);
         for (int i = 0; i < n; i++) order[i] = (T)swap[i];
-        return lu_determinant([a](int i) { return a.get(i, i); }, n, order);
+        const scaled_number<S> d = lu_determinant(pivot, n, order);
+        if (vanishing(pivot, n)) {
+            load_view(a, c, 0, n, n);
+            out |= may_vanish([a](int i, int j) { return a.get(i, j); }, n) != 0;
+        }
+        set_info(c, out);
+        return d;
     }
     static void run(const part &c) {
         const scaled_number<S> d = determinant(c);

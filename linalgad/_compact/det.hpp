@@ -59,6 +59,27 @@ template <class F, class P> LG_FN auto lu_determinant(const F &pivot, int n, con
     }
     return scaled_number<V>{select(plain, d.m, e.m), select(plain, d.e, e.e)};
 }
+// Where some pivot is zero or as small as what underflows.
+template <class F> LG_FN auto vanishing(const F &pivot, int n) {
+    typedef decltype(absmax_(pivot(0))) P;
+    auto gone = P(0) != P(0);
+    for (int i = 0; i < n; i++) gone = gone | (absmax_(pivot(i)) < P(bits<typename traits<P>::scalar>::plain_tiny));
+    return gone;
+}
+// 1 where the elimination, which may multiply n quotients of entries, can form such a pivot of other numbers.
+template <class A> LG_FN auto may_vanish(const A &a, int n) {
+    typedef decltype(abs1_(a(0, 0))) P;
+    typedef bits<typename traits<P>::scalar> B;
+    P least = P(B::entry_huge), most = P(0), product = P(1);
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            const P x = abs1_(a(i, j));
+            least = select((x > P(0)) & (x < least), x, least);
+            most = larger_(most, x);
+        }
+    for (int i = 0; i < n; i++) product = product * (least / most);
+    return select(product < P(B::plain_tiny), typename traits<P>::I(1), typename traits<P>::I(0));
+}
 // The sign and the modulus of m; the sign of zero is zero.
 template <class P> LG_FN P split(const scaled_number<P> &d, P &size) {
     size = abs_(d.m);
@@ -95,7 +116,7 @@ template <class V, class P> LG_FN V sign_and_logarithm(const scaled_number<V> &d
 }
 
 // 1 where an entry is so large or small that products within the elimination may leave the range although the
-// determinant does not, or is not finite; the LAPACK lane scales rows and columns. Zeros are fine, but few.
+// determinant does not, or is not finite; the LAPACK lane scales such matrices. Zeros are fine, but few.
 template <class A> LG_FN auto badly_scaled(const A &a, int m, int n) {
     typedef decltype(abs1_(a(0, 0))) P;
     typedef typename traits<P>::I I;

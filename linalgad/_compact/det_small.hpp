@@ -103,8 +103,9 @@ template <class V> LG_FN auto determinant(const V (&x)[3][3], V &y) {
 // Whether many determinants are plain, in fewer operations than determinant() takes and more strictly: their moduli are
 // between the square roots of the smallest and of the largest number, by their exponents as integers, and the squares of a
 // first row are so small that what minors lose does not show in the least of such determinants.
-template <class T> LG_FN pack<T> with_exponent(pack<T> x) { return x; }
-template <class P> LG_FN P with_exponent(cx<P> x) { return abs1_(x); }
+// For packs alone, whose integers wrap around.
+template <class T> LG_FN pack<T> signed_size(pack<T> x) { return x; } // the test does not see the sign
+template <class P> LG_FN P signed_size(cx<P> x) { return abs1_(x); }
 template <int N, class V> struct plain_test {
     typedef typename traits<V>::real P;
     typedef typename traits<V>::I I;
@@ -117,7 +118,7 @@ template <int N, class V> struct plain_test {
     I exponents = I(-1);
     P rows = P(0);
     LG_FN void see(const V (&x)[N][N], V y) {
-        exponents = exponents & (as_bits(with_exponent(y)) + I(quarter));
+        exponents = exponents & (as_bits(signed_size(y)) + I(quarter));
         if constexpr (N == 3) // NaN does not stay in the largest, but has made NaN of the determinant
             rows = larger_(rows, fma_(x[0][2], x[0][2], fma_(x[0][1], x[0][1], x[0][0] * x[0][0])));
     }

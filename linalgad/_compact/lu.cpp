@@ -246,7 +246,7 @@ template <class V> struct inv_op {
 // Returns the first matrix that is left.
 template <int N, class V, class F> LG_CALL int plain_determinants(const lg_call *c, int first, const F &write) {
     typedef typename traits<V>::scalar T;
-    typedef spaced<const T> run; // long, so that the hardware's prefetchers see it
+    typedef spaced<const T> runs; // not adjoining: all packs are one run, which the hardware's prefetchers follow
     const int width = traits<V>::width, start = first, most = plain_test<N, V>::exists ? 4 : 1;
     const ptrdiff_t numbers = N * N * traits<V>::parts;
     const part next(c, first, width);
@@ -259,7 +259,7 @@ template <int N, class V, class F> LG_CALL int plain_determinants(const lg_call 
             if (packs >= most) {
                 plain_test<N, V> test;
                 LG_UNROLL for (int i = 0; i < most; i++) {
-                    take_matrix(x, run{from + i * width * numbers, numbers * (ptrdiff_t)sizeof(T)});
+                    take_matrix(x, runs{from + i * width * numbers, numbers * (ptrdiff_t)sizeof(T)});
                     y[i][0][0] = expansion(x);
                     test.see(x, y[i][0][0]);
                 }
@@ -272,7 +272,7 @@ template <int N, class V, class F> LG_CALL int plain_determinants(const lg_call 
                 packs = most;
             }
         for (; packs > 0; packs--, first += width, from += width * numbers) {
-            take_matrix(x, run{from, numbers * (ptrdiff_t)sizeof(T)});
+            take_matrix(x, runs{from, numbers * (ptrdiff_t)sizeof(T)});
             plain = !any(not_(determinant(x, y[0][0][0])));
             if (!plain) break;
             write(y[0], first);
@@ -304,9 +304,14 @@ template <class V> struct det_op {
         V *pa = ws.take<V>(n * n), *spare = ws.take<V>(n * n);
         P *swap = ws.take<P>(n);
         const tile<V> a = load(pa, c, 0, n, n, spare);
-        store_info(select(known, I(0), badly_scaled(a, n, n)), c);
+        const auto pivot = [a](int i) { return a(i, i); };
+        I info = badly_scaled(a, n, n);
         lu(a, n, n, swap, false);
-        return lu_determinant([a](int i) { return a(i, i); }, n, swap);
+        const scaled_number<V> d = lu_determinant(pivot, n, swap);
+        const M gone = vanishing(pivot, n);
+        if (any(gone)) info = info | select(gone, may_vanish(load(pa, c, 0, n, n, spare), n), I(0));
+        store_info(select(known, I(0), info), c);
+        return d;
     }
     // Order 2 and 3: y where it is plain, d elsewhere. Returns whether it is plain everywhere.
     template <int N> LG_FN static bool closed_form(const part &c, V &y, M &plain, scaled_number<V> &d) {

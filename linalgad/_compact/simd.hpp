@@ -67,7 +67,10 @@ LG_T pack<T> operator-(pack<T> a, pack<T> b) { return pack<T>::of(a.r - b.r); }
 LG_T pack<T> operator*(pack<T> a, pack<T> b) { return pack<T>::of(a.r * b.r); }
 LG_T pack<T> operator/(pack<T> a, pack<T> b) { return pack<T>::of(a.r / b.r); }
 LG_T pack<T> operator-(pack<T> a) { return pack<T>::of(-a.r); }
-LG_T ipack<T> operator+(ipack<T> a, ipack<T> b) { return ipack<T>::of((typename raw<T>::I)((typename raw<T>::N)a.r + (typename raw<T>::N)b.r)); }
+LG_T ipack<T> operator+(ipack<T> a, ipack<T> b) { // wraps around, which signed elements may not
+    typedef typename raw<T>::N N;
+    return ipack<T>::of((typename raw<T>::I)((N)a.r + (N)b.r));
+}
 LG_T ipack<T> operator-(ipack<T> a, ipack<T> b) { return ipack<T>::of(a.r - b.r); }
 LG_T ipack<T> operator*(ipack<T> a, ipack<T> b) { return ipack<T>::of(a.r * b.r); }
 LG_T ipack<T> operator&(ipack<T> a, ipack<T> b) { return ipack<T>::of(a.r & b.r); }

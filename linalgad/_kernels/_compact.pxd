@@ -95,9 +95,8 @@ cdef struct Compact:
     const void *fallback_op
     Py_ssize_t batch
     Py_ssize_t share        # slices of a lane's step: whole packs
-    int *info               # codes of the slices
-    bint all_codes          # of all slices; else of those in steps with a failure
-    size_t codes_bytes      # in front of the workspace of a step, for its codes unless they go to `info` at once
+    int *info               # codes of the slices; if codes_bytes is not 0, only of the steps in which one has failed
+    size_t codes_bytes      # in front of the workspace of a step, for its codes; 0 if kernels write them to `info`
     double slice_ns
 
 cdef bint compact_serves(Compact *c, int row, int op, int typenum, double order, lane_fn fallback,

@@ -103,7 +103,7 @@ cdef int compact_lane(const void *c_, Py_ssize_t step, char *ws) noexcept nogil:
     cdef char *places[LG_MAX_VIEWS][LG_MAX_WIDTH]
     cdef const Slices *s
     cdef int v, l, failures = 0, count = <int>min(c.share, c.batch - first), alone = count % c.width
-    cdef int *info = c.info + first if c.all_codes else <int *>ws
+    cdef int *info = c.info + first if c.codes_bytes == 0 else <int *>ws
     cdef bint failed = False
     call.m = c.m
     call.n = c.n
@@ -141,7 +141,7 @@ cdef int compact_lane(const void *c_, Py_ssize_t step, char *ws) noexcept nogil:
         if info[l] != 0:
             info[l] = c.fallback(c.fallback_op, first + l, call.ws)
             failures += info[l] != 0
-    if failures and not c.all_codes:
+    if failures and c.codes_bytes != 0:
         memcpy(c.info + first, info, count * sizeof(int))
     return failures
 
@@ -177,9 +177,9 @@ cdef object run_compact(Compact *c, Py_ssize_t batch, size_t fallback_bytes, lan
     if uniform:
         c.share *= max(1, min(max(STEP_PACKS, <Py_ssize_t>(STEP_NS / (c.slice_ns * c.width + 1))),
                               packs // (4 * plan.lanes)))
-    c.all_codes = info != NULL
-    c.codes_bytes = 0 if c.all_codes else aligned(c.share * sizeof(int))
+    c.codes_bytes = 0
     if info == NULL:
+        c.codes_bytes = aligned(c.share * sizeof(int))
         own = pool_acquire(batch * sizeof(int))
         if own == NULL:
             raise MemoryError(f"no memory for {batch * sizeof(int)} bytes of status codes")
@@ -192,7 +192,7 @@ cdef object run_compact(Compact *c, Py_ssize_t batch, size_t fallback_bytes, lan
         if steps is not None:
             codes = new_array(1, &size, cnp.NPY_INT32)
             for i in range(batch):
-                if c.all_codes or (<int *>cnp.PyArray_DATA(steps))[i // c.share] != 0:
+                if c.codes_bytes == 0 or (<int *>cnp.PyArray_DATA(steps))[i // c.share] != 0:
                     (<int *>cnp.PyArray_DATA(codes))[i] = info[i]
                 else:
                     (<int *>cnp.PyArray_DATA(codes))[i] = 0

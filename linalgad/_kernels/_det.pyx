@@ -1,9 +1,10 @@
 """Determinants by LU, a LAPACK call a slice, as a mantissa and an exponent of two.
 
 The product of the pivots is kept as mantissa 2^exponent, so it overflows or underflows only where the
-determinant does. A matrix with extreme entries has its rows and columns scaled by powers of two first, which keeps the
-elimination itself in range. If what underflows there may matter all the same, as an estimate of the inverse tells, the
-elimination is done once more with an exponent to each number.
+determinant does. What the elimination forms on the way may leave the range much earlier. A matrix with
+extreme entries, or with a pivot that may have vanished so, is scaled by powers of two that make some
+product of n entries, one from each row and column, 1 and all entries at most 1; where the entries have
+one such product that is larger than the others, it is the determinant but for a small change.
 """
 from libc.math cimport copysign, frexp, ldexp, log, fabs, sqrt, isfinite, INFINITY
 cimport numpy as cnp
@@ -16,14 +17,16 @@ from ._compact cimport (
     LG_OP_blocked_det, LG_OP_blocked_slogdet,
 )
 from ._lanes cimport Plan, lane_fn, of_type, plan_lanes, run_lanes, OP_COPY, OP_LU
-from ._lapack_solve cimport getrf, gecon
+from ._lapack_solve cimport getrf
 from ._pool cimport pool_acquire, pool_release
 
 cnp.import_array()
 
 cdef enum:
-    NONE = -(1 << 20)       # no exponent of a double is as small
     NO_MEMORY = 1           # code of a lane
+    ZERO = 1 << 20          # in place of the cost of a zero: no exponent of a double is as large
+
+cdef Py_ssize_t FAR = 1 << 40       # the cost of a zero: more than that of any entries together
 
 
 cdef struct DetOp:
@@ -37,6 +40,12 @@ cdef struct DetOp:
 cdef struct Product:
     double re, im
     Py_ssize_t exponent
+
+
+cdef inline void one(Product *p) noexcept nogil:
+    p.re = 1
+    p.im = 0
+    p.exponent = 0
 
 
 cdef inline size_t det_workspace(const Slices *a, size_t item) noexcept nogil:
@@ -82,9 +91,17 @@ cdef inline void multiply_pivot(Product *p, lapack_t x, bint exchanged) noexcept
         multiply(p, x.real, x.imag)
 
 
+cdef inline double part_size(lapack_t x) noexcept nogil:
+    """The larger of the moduli of real and imaginary part."""
+    if lapack_t is float or lapack_t is double:
+        return fabs(x)
+    else:
+        return max(fabs(x.real), fabs(x.imag))
+
+
 cdef inline bint extreme(const lapack_t *a, Py_ssize_t count) noexcept nogil:
-    """Whether the elimination may leave the range: it forms products of three entries."""
-    cdef double low = ldexp(1, -40) if lapack_t is float or lapack_t is complex64_t else ldexp(1, -340)
+    """Whether products of three entries, as a step of the elimination forms them, come near the ends of the range."""
+    cdef double low = ldexp(1, -30) if lapack_t is float or lapack_t is complex64_t else ldexp(1, -240)
     cdef double high = 1 / low
     cdef Py_ssize_t i
     cdef int found = 0
@@ -101,62 +118,103 @@ cdef inline int outside(double x, double low, double high) noexcept nogil:
     return (x > high) | ((x < low) & (x != 0))
 
 
-cdef inline int exponent_of(double re, double im) noexcept nogil:
-    """The exponent of two of an entry; `NONE` of a zero, an infinity or NaN."""
-    cdef double size = max(fabs(re), fabs(im))
-    cdef int e
-    if not 0 < size < INFINITY:
-        return NONE
-    frexp(size, &e)
-    return e
+cdef inline double tiny(const lapack_t *a) noexcept nogil:
+    """Underflow does not show in what is larger. `a` only selects the type."""
+    return ldexp(1, -90) if lapack_t is float or lapack_t is complex64_t else ldexp(1, -800)
 
 
-cdef inline void widen(const lapack_t *a, Py_ssize_t count, double *to) noexcept nogil:
-    """The same numbers, of which single precision then cannot leave the range; real and imaginary parts in turn."""
+cdef bint vanishing(const lapack_t *lu, Py_ssize_t n) noexcept nogil:
+    """Whether some pivot is zero or as small as what underflows."""
+    cdef double low = tiny[lapack_t](lu)
+    cdef Py_ssize_t j
+    for j in range(n):
+        if part_size[lapack_t](lu[j * n + j]) < low:
+            return True
+    return False
+
+
+cdef bint may_vanish(const lapack_t *a, Py_ssize_t n) noexcept nogil:
+    """Whether the elimination, which may multiply n quotients of entries, can form such a pivot of other numbers."""
+    cdef double most = 0, least = INFINITY, size
     cdef Py_ssize_t i
-    for i in range(count):
-        if lapack_t is float or lapack_t is double:
-            to[i] = a[i]
-        else:
-            to[2 * i] = a[i].real
-            to[2 * i + 1] = a[i].imag
+    for i in range(n * n):
+        size = part_size[lapack_t](a[i])
+        most = max(most, size)
+        if size != 0:
+            least = min(least, size)
+    return most > 0 and n * log(least / most) < log(tiny[lapack_t](a))
 
 
-cdef bint equilibrate(double *a, Py_ssize_t n, Py_ssize_t parts, blas_int *rows, Py_ssize_t *exponent) noexcept nogil:
-    """Bring the largest entry of every row and column near 1, adding to `exponent` what is taken out.
+cdef bint matching_scales(const int *cost, Py_ssize_t n, Py_ssize_t *row, Py_ssize_t *column,
+                          Py_ssize_t *ws) noexcept nogil:
+    """Integers with row[i] + column[j] <= cost[i, j], and equality at n places, one in each row and column.
 
-    Both scales of an entry are applied at once: one alone might push it out of the range. `rows` has
-    room for the exponents of the rows. Returns whether no entry is small now that was not zero.
+    The assignment of rows to columns of least cost by shortest augmenting paths. The cost `ZERO` stands for no
+    place. False if there is no such assignment. `ws` has room for 4 n numbers.
+
+    References
+    ----------
+    I. S. Duff, J. Koster, On algorithms for permuting large entries to the diagonal of a sparse matrix, SIAM J. Matrix
+    Anal. Appl. 22 (2001) 973-996.
     """
-    cdef Py_ssize_t r, c, part
-    cdef int e, most, small = 0
-    cdef double *x
-    cdef double low = ldexp(1, -340), before
-    for r in range(n):
-        most = NONE
-        for c in range(n):
-            x = a + parts * (r * n + c)
-            most = max(most, exponent_of(x[0], x[parts - 1]))
-        rows[r] = 0 if most == NONE else most
-        exponent[0] += rows[r]
-    for c in range(n):
-        most = NONE
-        for r in range(n):
-            x = a + parts * (r * n + c)
-            e = exponent_of(x[0], x[parts - 1])
-            if e != NONE:
-                most = max(most, e - <int>rows[r])
-        if most == NONE:
-            continue
-        exponent[0] += most
-        for r in range(n):
-            e = -most - <int>rows[r]
-            for part in range(parts):
-                x = a + parts * (r * n + c) + part
-                before = x[0]
-                x[0] = ldexp(before, e)
-                small |= (fabs(x[0]) < low) & (before != 0)
-    return small == 0
+    cdef Py_ssize_t *owner = ws
+    cdef Py_ssize_t *distance = ws + n
+    cdef Py_ssize_t *before = ws + 2 * n
+    cdef Py_ssize_t *seen = ws + 3 * n
+    cdef Py_ssize_t i, j, k, last, best, here, step
+    for j in range(n):
+        owner[j] = -1
+        column[j] = FAR
+        for i in range(n):
+            column[j] = min(column[j], price(cost[i * n + j]))
+        if column[j] == FAR:
+            return False
+    for i in range(n):
+        row[i] = FAR
+        for j in range(n):
+            row[i] = min(row[i], price(cost[i * n + j]) - column[j])
+        if row[i] > FAR // 2:
+            return False
+    for i in range(n):
+        # the distance of a column is what a path to it costs; from a column the way leads on to the row that owns it
+        for j in range(n):
+            distance[j] = FAR
+            seen[j] = 0
+        k = i
+        last = -1
+        here = 0
+        while k >= 0:
+            best = -1
+            for j in range(n):
+                if seen[j]:
+                    continue
+                step = here + price(cost[k * n + j]) - row[k] - column[j]
+                if step < distance[j]:
+                    distance[j] = step
+                    before[j] = last
+                # of equal columns one without an owner, where the path ends
+                if best < 0 or distance[j] < distance[best] or (distance[j] == distance[best] and owner[j] < 0):
+                    best = j
+            if best < 0 or distance[best] > FAR // 2:
+                return False
+            last = best
+            here = distance[last]
+            seen[last] = 1
+            k = owner[last]
+        row[i] += here
+        for j in range(n):
+            if seen[j] and j != last:
+                row[owner[j]] += here - distance[j]
+                column[j] -= here - distance[j]
+        while before[last] >= 0:
+            owner[last] = owner[before[last]]
+            last = before[last]
+        owner[last] = i
+    return True
+
+
+cdef inline Py_ssize_t price(int cost) noexcept nogil:
+    return FAR if cost == ZERO else cost
 
 
 cdef void multiply_pivots(Product *p, const lapack_t *lu, Py_ssize_t n, const blas_int *ipiv) noexcept nogil:
@@ -166,123 +224,47 @@ cdef void multiply_pivots(Product *p, const lapack_t *lu, Py_ssize_t n, const bl
         multiply_pivot[lapack_t](p, lu[j * n + j], ipiv[j] != j + 1)
 
 
-cdef bint scaled_det(lapack_t *a, Py_ssize_t n, blas_int *ipiv, lapack_t *work, void *iwork, Product *p) noexcept nogil:
-    """p *= det a, for double precision; False if what underflowed on the way may matter.
-
-    What underflows amounts to a change of the scaled matrix by less than n^2 2^-1074 an entry. As the inverse is the
-    derivative of log det, that is beyond rounding unless the inverse comes near 2^1000.
-    """
-    cdef double rcond = 0
-    cdef bint fine = equilibrate(<double *>a, n, sizeof(lapack_t) // sizeof(double), ipiv, &p.exponent)
-    getrf[lapack_t](n, n, a, n, ipiv)
-    multiply_pivots[lapack_t](p, a, n, ipiv)
-    if fine or not isfinite(p.re) or not isfinite(p.im):
-        return True     # the determinant is not finite where some entry is not
-    gecon[lapack_t](b'1', n, a, n, 1, &rcond, work, iwork)
-    return rcond > ldexp(1, -900)
-
-
-cdef bint extreme_det(const lapack_t *a, Py_ssize_t n, Product *p) noexcept nogil:
-    """p *= det a, whatever the sizes of the entries; False if there is no memory."""
+cdef bint scaled_det(const lapack_t *a, Py_ssize_t n, Product *p) noexcept nogil:
+    """p *= det a in double precision, with scaled rows and columns; False if there is no memory."""
     cdef Py_ssize_t parts = 1 if lapack_t is float or lapack_t is double else 2
-    cdef size_t matrix = aligned(n * n * parts * sizeof(double)), ints = aligned(n * sizeof(blas_int))
-    cdef char *ws = pool_acquire(matrix + 2 * ints + aligned(6 * n * sizeof(double)))
-    cdef bint done
-    cdef Product by_scaling = p[0]
+    cdef size_t matrix = aligned(n * n * parts * sizeof(double)), costs = aligned(n * n * sizeof(int))
+    cdef size_t ints = aligned(n * sizeof(blas_int))
+    cdef char *ws = pool_acquire(matrix + costs + ints + 6 * n * sizeof(Py_ssize_t))
+    cdef Py_ssize_t i, j
+    cdef bint finite = True, regular = True
     if ws == NULL:
         return False
     cdef double *wide = <double *>ws
-    cdef blas_int *ipiv = <blas_int *>(ws + matrix)
-    cdef void *iwork = ws + matrix + ints
-    cdef double *work = <double *>(ws + matrix + 2 * ints)
-    widen[lapack_t](a, n * n, wide)
-    if lapack_t is float or lapack_t is double:
-        done = scaled_det[double](wide, n, ipiv, work, iwork, &by_scaling)
-    else:       # gecon's real numbers lie behind its complex ones
-        done = scaled_det[complex128_t](<complex128_t *>wide, n, ipiv, <complex128_t *>work, work + 4 * n, &by_scaling)
-    if done:
-        p[0] = by_scaling
+    cdef int *cost = <int *>(ws + matrix)
+    cdef blas_int *ipiv = <blas_int *>(ws + matrix + costs)
+    cdef Py_ssize_t *row = <Py_ssize_t *>(ws + matrix + costs + ints)
+    cdef Py_ssize_t *column = row + n
+    for i in range(n * n):
+        if lapack_t is float or lapack_t is double:
+            wide[i] = a[i]
+        else:
+            wide[2 * i] = a[i].real
+            wide[2 * i + 1] = a[i].imag
+        cost[i] = ZERO
+        if part_size[lapack_t](a[i]) != 0:
+            frexp(part_size[lapack_t](a[i]), &cost[i])
+            cost[i] = -cost[i]
+        finite = finite and isfinite(wide[parts * i]) and isfinite(wide[parts * (i + 1) - 1])
+    if finite:
+        regular = matching_scales(cost, n, row, column, row + 2 * n)
+        if regular:
+            for i in range(n):
+                p.exponent -= row[i] + column[i]
+                for j in range(parts * n):
+                    wide[parts * i * n + j] = scaled(wide[parts * i * n + j], row[i] + column[j // parts])
+    if not regular:
+        p.re = p.im = 0
+    elif lapack_t is float or lapack_t is double:
+        getrf[double](n, n, wide, n, ipiv)
+        multiply_pivots[double](p, wide, n, ipiv)
     else:
-        widen[lapack_t](a, n * n, wide)
-        done = det_with_exponents(wide, n, parts, p)
-    pool_release(ws)
-    return done
-
-
-cdef inline Product with_exponent(double re, double im, Py_ssize_t exponent) noexcept nogil:
-    """The number with its larger part between 1/2 and 1; zero has the exponent `NONE`."""
-    cdef Product x
-    x.re = re
-    x.im = im
-    x.exponent = exponent
-    if re == 0 and im == 0:
-        x.exponent = NONE
-    else:
-        normalize(&x.re, &x.im, &x.exponent)
-    return x
-
-
-cdef inline Product quotient(Product x, Product y) noexcept nogil:
-    cdef double size = y.re * y.re + y.im * y.im
-    return with_exponent((x.re * y.re + x.im * y.im) / size, (x.im * y.re - x.re * y.im) / size,
-                         x.exponent - y.exponent)
-
-
-cdef inline Product minus_product(Product x, Product l, Product u) noexcept nogil:
-    """x - l u."""
-    cdef Py_ssize_t e = l.exponent + u.exponent, top = max(e, x.exponent)
-    cdef double s = scaled(1, x.exponent - top), t = scaled(1, e - top)
-    if u.exponent == NONE:
-        return x
-    return with_exponent(x.re * s - (l.re * u.re - l.im * u.im) * t, x.im * s - (l.re * u.im + l.im * u.re) * t, top)
-
-
-cdef bint det_with_exponents(const double *a, Py_ssize_t n, Py_ssize_t parts, Product *p) noexcept nogil:
-    """p *= det a by elimination, pivots chosen as if the rows were scaled; False if there is no memory."""
-    cdef char *ws = pool_acquire(aligned(n * n * sizeof(Product)) + aligned(n * sizeof(Py_ssize_t)))
-    cdef Product *x = <Product *>ws
-    cdef Py_ssize_t *row = <Py_ssize_t *>(ws + aligned(n * n * sizeof(Product)))
-    cdef Py_ssize_t i, j, k, e, best, most
-    cdef double size
-    cdef Product l, t
-    if ws == NULL:
-        return False
-    for i in range(n):
-        row[i] = NONE
-        for j in range(n):
-            k = parts * (i * n + j)
-            x[i * n + j] = with_exponent(a[k], a[k + 1] if parts == 2 else 0, 0)
-            row[i] = max(row[i], x[i * n + j].exponent)
-    for k in range(n):
-        best = k
-        most = NONE
-        size = 0
-        for i in range(k, n):
-            t = x[i * n + k]
-            e = t.exponent - row[i]
-            if t.exponent != NONE and (e > most or (e == most and max(fabs(t.re), fabs(t.im)) > size)):
-                best = i
-                most = e
-                size = max(fabs(t.re), fabs(t.im))
-        if most == NONE:
-            p.re = p.im = 0
-            break
-        if best != k:
-            for j in range(n):
-                t = x[k * n + j]
-                x[k * n + j] = x[best * n + j]
-                x[best * n + j] = t
-            row[best] = row[k]
-            p.re = -p.re
-            p.im = -p.im
-        t = x[k * n + k]
-        multiply(p, t.re, t.im)
-        p.exponent += t.exponent
-        for i in range(k + 1, n):
-            if x[i * n + k].exponent != NONE:
-                l = quotient(x[i * n + k], t)
-                for j in range(k + 1, n):
-                    x[i * n + j] = minus_product(x[i * n + j], l, x[k * n + j])
+        getrf[complex128_t](n, n, <complex128_t *>wide, n, ipiv)
+        multiply_pivots[complex128_t](p, <complex128_t *>wide, n, ipiv)
     pool_release(ws)
     return True
 
@@ -292,16 +274,20 @@ cdef int det_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcept nogil:
     cdef Py_ssize_t n = op.a.m
     cdef blas_int *ipiv = <blas_int *>(<char *>ws + aligned(n * n * sizeof(lapack_t)))
     cdef Product p
+    cdef bint by_scaling
     load_slice[lapack_t](&op.a, i, ws)
-    p.re = 1
-    p.im = 0
-    p.exponent = 0
-    if extreme[lapack_t](ws, n * n):
-        if not extreme_det[lapack_t](ws, n, &p):
-            return NO_MEMORY
-    else:
+    by_scaling = extreme[lapack_t](ws, n * n)
+    one(&p)
+    if not by_scaling:
         getrf[lapack_t](n, n, ws, max(n, 1), ipiv)
         multiply_pivots[lapack_t](&p, ws, n, ipiv)
+        if vanishing[lapack_t](ws, n):
+            load_slice[lapack_t](&op.a, i, ws)
+            by_scaling = may_vanish[lapack_t](ws, n)
+    if by_scaling:
+        one(&p)
+        if not scaled_det[lapack_t](ws, n, &p):
+            return NO_MEMORY
     if op.split:
         write_split[lapack_t](op, i, &p, ws)
     else:
@@ -316,9 +302,7 @@ cdef int factors_lane(const void *op_, Py_ssize_t i, lapack_t *ws) noexcept nogi
     cdef const char *p = at(&op.a, i)
     cdef const char *q = at(&op.piv, i)
     cdef Product whole
-    whole.re = 1
-    whole.im = 0
-    whole.exponent = 0
+    one(&whole)
     for j in range(op.a.m):
         multiply_pivot[lapack_t](&whole, (<lapack_t *>(p + j * (op.a.rs + op.a.cs)))[0],
                                  (<cnp.int32_t *>(q + j * op.piv.rs))[0] != j)

@@ -40,11 +40,6 @@ def getrs(lapack_t tag, char trans, blas_int n, blas_int nrhs, a, blas_int lda, 
                                  <lapack_t *>data(b), ldb)
 
 
-def gecon(lapack_t tag, char norm, blas_int n, a, blas_int lda, double anorm, rcond, work, iwork):
-    return solve.gecon[lapack_t](norm, n, <lapack_t *>data(a), lda, anorm, data(rcond), <lapack_t *>data(work),
-                                 data(iwork))
-
-
 def getri(lapack_t tag, blas_int n, a, blas_int lda, ipiv, work, blas_int lwork):
     return solve.getri[lapack_t](n, <lapack_t *>data(a), lda, <blas_int *>data(ipiv), <lapack_t *>data(work), lwork)
 

@@ -83,22 +83,6 @@ cdef inline blas_int getrs(char trans, blas_int n, blas_int nrhs, lapack_t *a, b
     return info
 
 
-cdef inline blas_int gecon(char norm, blas_int n, lapack_t *a, blas_int lda, double anorm, void *rcond, lapack_t *work,
-                           void *iwork) noexcept nogil:
-    """Estimate of the reciprocal condition from an LU factorisation; `iwork` is of real numbers for complex types."""
-    cdef blas_int info = 0
-    cdef float norm_s = <float>anorm
-    if lapack_t is float:
-        lapack.sgecon(&norm, &n, a, &lda, &norm_s, <float *>rcond, work, <blas_int *>iwork, &info)
-    elif lapack_t is double:
-        lapack.dgecon(&norm, &n, a, &lda, &anorm, <double *>rcond, work, <blas_int *>iwork, &info)
-    elif lapack_t is complex64_t:
-        lapack.cgecon(&norm, &n, a, &lda, &norm_s, <float *>rcond, work, <float *>iwork, &info)
-    else:
-        lapack.zgecon(&norm, &n, a, &lda, &anorm, <double *>rcond, work, <double *>iwork, &info)
-    return info
-
-
 cdef inline blas_int getri(blas_int n, lapack_t *a, blas_int lda, blas_int *ipiv, lapack_t *work, blas_int
                            lwork) noexcept nogil:
     """Inverse from an LU factorisation in place."""

@@ -51,7 +51,8 @@ BODIES = {
               "p[2] = lg::see(p[0], y[0]); y[0] = lg::marked(y[1], p[2]); "
               "lg::exchange_numbers(p, n, n, p + n);",
     "det.hpp": "y[0] = lg::sign_and_logarithm(lg::lu_determinant([a](int i) { return a(i, i); }, n, p), p[0]); "
-               "r[0] = (int)lg::badly_scaled(a, n, n);",
+               "r[0] = (int)lg::badly_scaled(a, n, n); r[1] = (int)lg::may_vanish(a, n); "
+               "r[2] = lg::vanishing([a](int i) { return a(i, i); }, n);",
     "lu_small.hpp": "lg::small_lu<3, V> f; V z[3][2]; lg::load_block(f.x, a); lg::transpose(f.x); "
                     "r[0] = f.factor<true>() + f.factor<false>(); f.inverse(f.x); f.solve(z); lg::store_block(z, b);",
     "det_small.hpp": "V d2[2][2], d3[3][3]; lg::load_block(d2, a); lg::load_block(d3, b); "
