@@ -259,7 +259,9 @@ def test_chains_of_small_numbers(rest, share, k, dtype):
     d = [1, *[s] * k, 1, *[1 / s] * (k if rest else 0)]
     a = np.diag(d) + np.diag([1.0] * (k + 1) + [0.0] * (len(d) - k - 2), 1)
     logarithm = 0 if rest else k * np.log(s)
-    for b in (a, a.T):
+    both = np.kron(np.diag([1.0, 0]), a) + np.kron(np.diag([0, 1.0]), a.T)
+    for b in (a, a.T, both):
+        logarithm *= len(b) // len(a)
         b = np.stack([b] * 9).astype(dtype)
         for c in (b, b[0]):
             sign, logabsdet = la.slogdet(c)
