@@ -31,9 +31,10 @@ def det(a, *, lanes=None, errors="raise", out=None):
 
     Notes
     -----
-    The product of the pivots of LU is accumulated with an exponent of its own, and rows and columns are
-    scaled first if any entry is extreme, so the result overflows or underflows only if the determinant
-    does. 2 N^3 / 3 flops and 8 N^2 bytes of workspace for each lane in double precision.
+    The product of the pivots of LU is accumulated with an exponent of its own. A matrix with extreme entries, or with a
+    pivot that may have vanished by underflow alone, is scaled by powers of two that make some product of N entries, one
+    from each row and column, 1 and no entry larger [3]_, and factored in double precision. 2 N^3 / 3 flops and 8 N^2
+    bytes of workspace for each lane in double precision, for scaling 12 N^2 bytes and O(N^3) operations on integers more.
 
     Determinants of order 2 and 3 whose size is not extreme come from closed forms with errors of the size of those of
     LU; real ones of order 2 are right to two roundings [2]_ where the processor fuses multiplication and addition.
@@ -43,6 +44,8 @@ def det(a, *, lanes=None, errors="raise", out=None):
     .. [1] N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., SIAM, 2002, section 14.6.
     .. [2] C.-P. Jeannerod, N. Louvet, J.-M. Muller, Further analysis of Kahan's algorithm for the accurate computation
        of 2 x 2 determinants, Math. Comp. 82 (2013) 2245-2264.
+    .. [3] I. S. Duff, J. Koster, On algorithms for permuting large entries to the diagonal of a sparse matrix, SIAM J.
+       Matrix Anal. Appl. 22 (2001) 973-996.
 
     Examples
     --------

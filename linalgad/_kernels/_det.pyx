@@ -3,8 +3,7 @@
 The product of the pivots is kept as mantissa 2^exponent, so it overflows or underflows only where the
 determinant does. What the elimination forms on the way may leave the range much earlier. A matrix with
 extreme entries, or with a pivot that may have vanished so, is scaled by powers of two that make some
-product of n entries, one from each row and column, 1 and all entries at most 1; where the entries have
-one such product that is larger than the others, it is the determinant but for a small change.
+product of n entries, one from each row and column, 1 and no entry larger.
 """
 from libc.math cimport copysign, frexp, ldexp, log, fabs, sqrt, isfinite, INFINITY
 cimport numpy as cnp
