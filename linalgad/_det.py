@@ -34,7 +34,8 @@ def det(a, *, lanes=None, errors="raise", out=None):
     The product of the pivots of LU is accumulated with an exponent of its own. A matrix with extreme entries, or with a
     pivot that may have vanished by underflow alone, is scaled by powers of two that make some product of N entries, one
     from each row and column, 1 and no entry larger [3]_, and factored in double precision. 2 N^3 / 3 flops and 8 N^2
-    bytes of workspace for each lane in double precision, for scaling 12 N^2 bytes and O(N^3) operations on integers more.
+    bytes of workspace for each lane in double precision; scaling takes 12 N^2 bytes and O(N^3) operations on integers
+    more.
 
     Determinants of order 2 and 3 whose size is not extreme come from closed forms with errors of the size of those of
     LU; real ones of order 2 are right to two roundings [2]_ where the processor fuses multiplication and addition.
